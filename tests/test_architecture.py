@@ -175,7 +175,7 @@ def test_torch_is_asked_for_nowhere_else_but_to_set_the_threads_of_a_worker(pack
 
 def test_the_protocols_of_model_and_nlp_need_no_torch_and_the_backends_no_extra() -> None:
     done = fresh(
-        "import sys, builder.language.nlp, builder.learning.task, builder.models.negatives; "
+        "import sys, builder.language.nlp, builder.learning.task; "
         "print('numpy' in sys.modules); import builder.language.nlp.ckip; "
         "print([m for m in ('torch', 'ckip_transformers', 'transformers', 'stanza') if m in sys.modules])"
     )

@@ -23,9 +23,9 @@ from builder.augment.methods import word_embs
 from builder.augment.records import Edit, Mark, Sentence, applied
 from builder.augment.settings import AugmentSettings, Given, make_method, make_settings
 from builder.core.errors import ConfigError, ModelError
-from builder.core.records import POLARITIES, Polarity, Triplet
+from builder.core.records import POLARITIES, Element, Polarity, Triplet
 from builder.learning import obtain
-from builder.learning.task import DiscriminatorConfig, TaggerConfig, element
+from builder.learning.task import DiscriminatorConfig, TaggerConfig
 
 SMALL = TwoWayConfig(width=32, char_size=32, layers=2, dropout=0.1, rate=6e-3)
 THINGS = ("soup", "bread", "staff", "garden", "table", "music", "coffee", "price")
@@ -314,7 +314,7 @@ def reviews(number: int) -> tuple[tuple[Sentence, ...], dict[str, tuple[Triplet,
             opinion = draw.choice(("很棒", "不錯") if polarity == "POS" else ("很差", "糟糕"))
             at = len(text)
             text += f"{aspect}{opinion}，"
-            a, o = element(text, [(at, at + 2)]), element(text, [(at + 2, at + 4)])
+            a, o = Element.at(text, [(at, at + 2)]), Element.at(text, [(at + 2, at + 4)])
             found.append(Triplet(a, a, o, o, polarity, 8.0 if polarity == "POS" else 2.5))
         marks = tuple(
             Mark(e.start, e.end, kind) for t in found for e, kind in ((t.aspect, "aspect"), (t.opinion, "opinion"))

@@ -100,7 +100,7 @@ def test_all_candidates_are_released_or_dropped_once_and_the_query_adds_them_up(
     filled.judged(1, [(CAKE, "YY", 0.9), (SCENT, "NX", 0.1)])
     filled.judged(2, [(SOY, "YY", 0.9)])
     filled.judged(3, [(LIGHT, "YY", 0.9)])
-    reviews.reject_nowhere(filled.connection, "split", "near-duplicate", "of reviews in different splits")
+    reviews.reject_nowhere(filled.connection, "of reviews in different splits")
     kept = filled.hold("E0", 1, [CAKE])
     unsure = filled.hold("E0", 2, [SOY])
     filled.release(kept)

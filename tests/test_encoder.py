@@ -21,7 +21,7 @@ from builder.learning import hub
 from builder.learning.encode import PLACES, Vocabulary, average_tokens, collate, padded
 from builder.learning.encode import batches as make_batches
 from builder.learning.loop import TrainingStep, course_of, decayed_groups, scope
-from builder.learning.task import EncoderTuning, Example, TaggerConfig
+from builder.learning.task import EncoderTuning, Example, TaggerConfig, discriminator_data
 from builder.models import kinds
 from builder.models.discriminator import train_discriminator
 from builder.models.encoder import (
@@ -33,7 +33,6 @@ from builder.models.encoder import (
     keep_layers,
     load_encoder,
 )
-from builder.models.negatives import discriminator_data
 from builder.models.saved import load, save
 from builder.models.tagger import Tagger, train_tagger
 from builder.models.tagger_network import TaggerNetwork

@@ -19,9 +19,8 @@ from builder.augment.bench.reading import load
 from builder.core.errors import BuilderError
 from builder.pages.serve.database import of_release
 from builder.release.diff import between
-from builder.release.faulty import naming_faults
 from builder.release.reading import opened, rows
-from builder.release.verify import _row, verify
+from builder.release.verify import _row, naming_faults, verify
 
 
 @pytest.fixture(scope="module")

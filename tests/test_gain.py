@@ -356,7 +356,7 @@ def test_a_triplet_that_is_refused_alone_moves_weights_and_says_nothing_of_the_o
     refused = {**rows[0], "triplets": [], "wrong": [label]}
     unjudged = {**rows[1], "triplets": [], "wrong": []}
     taught = read_taught([refused, unjudged], tmp_path, reader)
-    judge = SharedJudge.read(model, taught)
+    judge = SharedJudge.read(model, taught, reader.engine)
     assert judge.learn(taught[:1], reader.engine) != judge.combiner
     assert judge.learn(taught[1:], reader.engine) == judge.combiner
     (found,) = reader.engine.extract(taught[0].reading.doc)

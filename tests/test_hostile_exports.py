@@ -18,10 +18,9 @@ from builder.core.config import resolve
 from builder.pipeline import pipeline
 from builder.pipeline.builds import Build
 from builder.release.export import paper
-from builder.release.export.formats import FORMATS, NAMES
+from builder.release.export.formats import FORMATS, NAMES, export_release
 from builder.release.export.records import Labelled, ReviewRow, TripletLabel, label, labelled
 from builder.release.export.records import triplet as read_row
-from builder.release.exporting import export_release
 from builder.release.reading import rows
 from builder.release.verify import verify
 from builder.store import db, labels, runs, triplets

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from builder import Extractor
-from builder.core.records import Span, Triplet
-from builder.learning.task import element
+from builder.core.records import Element, Span, Triplet
 from builder.pipeline.release_reviews import _mask
 from builder.reviews.privacy import masking
 from builder.reviews.privacy.masking import mask
@@ -120,7 +119,7 @@ def test_parts_of_an_aspect_that_one_mask_holds_are_one_part(spans: tuple[Span, 
     """People may label an aspect in parts; in a release they stand in order."""
     source = "鼎香園牛排味道很好"
     masked = mask(source, ["鼎香園牛排台北店"])
-    aspect, opinion = element(source, spans), element(source, [(8, 9)])
+    aspect, opinion = Element.at(source, spans), Element.at(source, [(8, 9)])
     moved = _mask(Triplet(aspect, aspect, opinion, opinion, "POS", 8.0), masked, source, masked.text)
     assert moved is not None and moved.aspect.text == judged
     assert all(before[1] <= behind[0] for before, behind in pairwise(moved.aspect.spans))

@@ -15,12 +15,11 @@ import pytest
 import torch
 
 from builder.core.errors import ConfigError, ModelError, OutputError
-from builder.core.records import POLARITIES, Polarity, Span, Triplet
+from builder.core.records import POLARITIES, Element, Polarity, Span, Triplet
 from builder.learning import checkpoint, loop
 from builder.learning.encode import Encoder, Vocabulary, batches, collate, windows
-from builder.learning.task import DiscriminatorConfig, Example, JudgedReview, TaggerConfig, element, sized
+from builder.learning.task import DiscriminatorConfig, Example, JudgedReview, TaggerConfig, discriminator_data, sized
 from builder.models.discriminator import Discriminator, train_discriminator
-from builder.models.negatives import discriminator_data
 from builder.models.network import Spans, TextContext
 from builder.models.saved import load, save
 from builder.models.tagger import (
@@ -59,8 +58,10 @@ OPINIONS: tuple[tuple[str, Polarity], ...] = (
 
 
 def triplet(text: str, aspect: Span, opinion: Sequence[Span], polarity: Polarity) -> Triplet:
-    full = element(text, [(opinion[0][0], opinion[-1][1])])
-    return Triplet(element(text, [aspect]), element(text, [aspect]), element(text, opinion), full, polarity, 5.0)
+    full = Element.at(text, [(opinion[0][0], opinion[-1][1])])
+    return Triplet(
+        Element.at(text, [aspect]), Element.at(text, [aspect]), Element.at(text, opinion), full, polarity, 5.0
+    )
 
 
 def review(number: int) -> Example:
@@ -113,7 +114,7 @@ def test_predicted_elements_stand_in_the_text_and_confidence_is_a_share(tagger: 
     for text, said in zip(texts := [example.text for example in VALID], tagger.predict(texts), strict=True):
         for t in said:
             for part in (t.aspect, t.aspect_full, t.opinion, t.opinion_full):
-                assert part == element(text, part.spans)
+                assert part == Element.at(text, part.spans)
             assert t.confidence is not None
             assert 0 <= t.confidence <= 1
             assert t.valence == {"POS": 8.0, "NEG": 2.5, "NEU": 5.0}[t.polarity]

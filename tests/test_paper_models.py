@@ -20,9 +20,8 @@ from tiny_mt5 import REVIEWS, TOLD, make_base, make_tokenizer, triplet
 from builder.core.errors import InputError, ModelError, install_command
 from builder.core.records import Triplet
 from builder.learning.hub import quiet
-from builder.learning.task import Example, JudgedReview
-from builder.models.kinds import load_extractor, load_judge, predict
-from builder.models.negatives import discriminator_data
+from builder.learning.task import Example, JudgedReview, discriminator_data
+from builder.models.kinds import load_extractor, load_judge
 from builder.models.paper.fine_tuning import load, save, train_referee, train_writer
 from builder.models.paper.generate import write
 from builder.models.paper.models import AnswerScore, Referee, Writer, problem_counts
@@ -314,7 +313,7 @@ def test_answers_are_kept_with_the_models_digest_and_written_once(
 def test_the_known_aspects_are_named_to_a_model_that_is_asked_about_them(writer: Path, tmp_path: Path) -> None:
     model = load(copied(writer, tmp_path / "model"))
     assert isinstance(model, Writer)
-    predict(model, EXAMPLES[:1])
+    model.predict_examples(EXAMPLES[:1])
     model.predict([EXAMPLES[1].text])
     assert model.artefact is not None
     asked = [json.loads(line)["question"] for line in model.artefact.read_text().splitlines()]

@@ -279,7 +279,7 @@ def test_aspects_of_the_user_are_named_where_they_stand_in_a_text(built: Build, 
 
 def test_extract_reads_with_the_backend_and_the_convention_of_the_build(built: Build, tmp_path: Path) -> None:
     from builder.engine.reader import RuleSystem
-    from builder.pipeline.extraction import build_settings, open_build_system
+    from builder.pipeline.extraction import build_settings, open_system
 
     assert build_settings(tmp_path) == Config()
     with db.writing(built.workdir) as connection:
@@ -288,10 +288,10 @@ def test_extract_reads_with_the_backend_and_the_convention_of_the_build(built: B
         with db.atomic(connection):
             runs.set_setting(connection, "build", json.dumps(kept | {"config": changed}))
     try:
-        system = open_build_system(built.workdir, "rules")
+        system = open_system(built.workdir, "rules")
         assert isinstance(system, RuleSystem)
         assert (system.recipe.convention, system.recipe.models) == ("described", tmp_path / "models")
-        natural = open_build_system(built.workdir, "rules", "natural")
+        natural = open_system(built.workdir, "rules", "natural")
         assert isinstance(natural, RuleSystem) and natural.recipe.convention == "natural"
     finally:
         with db.writing(built.workdir) as connection, db.atomic(connection):

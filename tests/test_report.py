@@ -153,8 +153,7 @@ def test_table_1_counts_the_discriminators_data_as_its_training_makes_it(report:
 
 
 def test_table_1_agrees_with_the_data_that_is_really_made(built: Built) -> None:
-    from builder.learning.task import Example
-    from builder.models.negatives import discriminator_data
+    from builder.learning.task import Example, discriminator_data
 
     with db.reading(built.workdir) as connection:
         source = triplets.source_id(connection, "rules")

@@ -20,7 +20,7 @@ from builder.core.errors import ReleaseError
 from builder.release import package, parquet
 from builder.release.diff import Shelf, compare
 from builder.release.export.records import ReviewRow
-from builder.release.statistics import of
+from builder.release.statistics import statistics
 
 ROWS = {
     "train": [
@@ -68,7 +68,7 @@ def test_releases_are_compared_from_the_disk_as_in_memory(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("lengths", [[], [3], [1, 2], [4, 1, 4, 9], [2, 2, 2], [7, 30, 8, 1, 12]])
 def test_lengths_are_told_as_the_standard_library_does(lengths: list[int]) -> None:
-    told = of([review(str(n), "麵" * length) for n, length in enumerate(lengths)])
+    told = statistics({"train": [review(str(n), "麵" * length) for n, length in enumerate(lengths)]})["train"]
     mean = round(reference.mean(lengths), 1) if lengths else 0.0
     median = reference.median(lengths) if lengths else 0
     assert json.dumps([told["length_mean"], told["length_median"]]) == json.dumps([mean, median])

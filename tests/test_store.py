@@ -595,8 +595,8 @@ def test_every_named_query_runs_and_says_what_it_is_about(filled: sqlite3.Connec
         columns, rows = queries.named(filled, name, dict.fromkeys(queries.lookup(name).params, "湯頭"))
         assert columns, name
         assert all(len(row) == len(columns) for row in rows)
-        assert len(queries.about(name)) > 10
-        assert not queries.about(name).startswith("SELECT")
+        assert len(queries.lookup(name).title) > 10
+        assert not queries.lookup(name).title.startswith("SELECT")
 
 
 @pytest.mark.parametrize(

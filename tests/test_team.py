@@ -21,10 +21,9 @@ from tiny_encoders import make_encoder
 from tiny_mt5 import make_base
 from torch import nn
 
-from builder.learning.task import EncoderTuning
+from builder.learning.task import EncoderTuning, discriminator_data
 from builder.models.discriminator import Discriminator, train_discriminator
 from builder.models.encoder import EncoderFoundation, load_encoder
-from builder.models.negatives import discriminator_data
 from builder.models.network import train_on
 from builder.models.paper.fine_tuning import fine_tune
 from builder.models.paper.pretrained import Base, load_base

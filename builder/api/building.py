@@ -23,7 +23,7 @@ from builder.core.settings import Config
 from builder.release import reading
 from builder.release.diff import Diff, between
 from builder.release.export.records import ReviewRow
-from builder.release.faulty import naming_faults
+from builder.release.verify import naming_faults
 
 if TYPE_CHECKING:
     import datasets

@@ -96,13 +96,13 @@ class Extractor:
         """
         with uncollected():
             from builder.pipeline.builds import remembered
-            from builder.pipeline.extraction import open_build_system
+            from builder.pipeline.extraction import open_system
             from builder.store import db
 
             if source != "rules" or not (Path(workdir) / db.NAME).is_file():
                 remembered(Path(workdir))  # WorkdirError where no build was begun
             made = cls.__new__(cls)
-            made._begin(open_build_system(Path(workdir), source, convention, device=device))
+            made._begin(open_system(Path(workdir), source, convention, device=device))
         return made
 
     @classmethod
@@ -116,10 +116,10 @@ class Extractor:
         Example: `Extractor.from_model("C3")("湯頭濃郁")`
         """
         with uncollected():
-            from builder.pipeline.extraction import open_build_system
+            from builder.pipeline.extraction import open_system
 
             made = cls.__new__(cls)
-            made._begin(open_build_system(None, os.path.join(folder, ""), device=device))
+            made._begin(open_system(None, os.path.join(folder, ""), device=device))
         return made
 
     def _begin(self, system: System) -> None:

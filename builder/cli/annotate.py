@@ -14,6 +14,7 @@ import click
 
 from builder.cli.build import WORKDIR
 from builder.cli.gold import POOL
+from builder.cli.options import PATH, option
 from builder.cli.printing import AS_JSON, put_rows
 from builder.core.wording import counted
 
@@ -23,41 +24,20 @@ if TYPE_CHECKING:
 
 @click.command()
 @POOL
-@click.option("--annotator", default="", help="Your name, on this machine; without it, people sign in by password.")
-@click.option("--adjudicate", is_flag=True, help="Decide the disputes instead.")
-@click.option(
+@option("--annotator", default="", help="Your name, on this machine; without it, people sign in by password.")
+@option("--adjudicate", is_flag=True, help="Decide the disputes instead.")
+@option(
     "--order",
     default="pool",
-    show_default=True,
     type=click.Choice(["pool", "uncertain"]),
     help="The order of the pool, which is chance, or reviews first of which the systems are least sure.",
 )
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    help="Address to serve on; another than this machine's needs passwords.",
-)
-@click.option(
-    "--origin", default="", help="Address that people open where a proxy brings HTTPS: https://labels.example.org."
-)
-@click.option(
-    "--port",
-    default=8765,
-    show_default=True,
-    type=click.IntRange(0, 65535),
-    help="Port to serve on; 0 takes any free one.",
-)
+@option("--host", default="127.0.0.1", help="Address to serve on; another than this machine's needs passwords.")
+@option("--origin", default="", help="Address that people open where a proxy brings HTTPS: https://labels.example.org.")
+@option("--port", default=8765, type=click.IntRange(0, 65535), help="Port to serve on; 0 takes any free one.")
 @WORKDIR
 def serve(
-    pool_id: str | None,
-    annotator: str,
-    adjudicate: bool,
-    order: str,
-    host: str,
-    origin: str,
-    port: int,
-    workdir: Path,
+    pool_id: str | None, annotator: str, adjudicate: bool, order: str, host: str, origin: str, port: int, workdir: Path
 ) -> None:
     """Label a pool in a page, here or over a network.
 
@@ -100,8 +80,8 @@ def serve(
 
 @click.command()
 @click.argument("name")
-@click.option("--password-env", default="", help="Environment variable with the password; it is asked for otherwise.")
-@click.option("--remove", is_flag=True, help="Let this person sign in no more; the labels stay.")
+@option("--password-env", default="", help="Environment variable with the password; it is asked for otherwise.")
+@option("--remove", is_flag=True, help="Let this person sign in no more; the labels stay.")
 @WORKDIR
 def password(name: str, password_env: str, remove: bool, workdir: Path) -> None:
     """Give NAME a password for the page over a network.
@@ -126,12 +106,11 @@ def password(name: str, password_env: str, remove: bool, workdir: Path) -> None:
     click.echo(f"{name} can sign in; a page that is being served takes it when it starts again")
 
 
-_PATH = click.Path(path_type=Path)
 _FORMATS = ("csv", "xlsx", "label-studio", "argilla")
-FORMAT = click.option(
+FORMAT = option(
     "--format", "form", type=click.Choice(_FORMATS), help="Format of the file; by its ending or content if not given."
 )
-FORCE = click.option("--force", is_flag=True, help="Replace a file that is there.")
+FORCE = option("--force", is_flag=True, help="Replace a file that is there.")
 
 
 @click.group()
@@ -143,10 +122,10 @@ def annotate() -> None:
 
 
 @annotate.command()
-@click.argument("path", type=_PATH, metavar="FILE")
+@click.argument("path", type=PATH, metavar="FILE")
 @FORMAT
 @POOL
-@click.option("--annotator", default="", help="Write this person's labels so far into the file.")
+@option("--annotator", default="", help="Write this person's labels so far into the file.")
 @FORCE
 @WORKDIR
 def export(path: Path, form: str | None, pool_id: str | None, annotator: str, force: bool, workdir: Path) -> None:
@@ -159,10 +138,10 @@ def export(path: Path, form: str | None, pool_id: str | None, annotator: str, fo
 
 
 @annotate.command("import")
-@click.argument("path", type=_PATH, metavar="FILE")
+@click.argument("path", type=PATH, metavar="FILE")
 @FORMAT
 @POOL
-@click.option("--annotator", default="", help="Who filled in the file, where the file does not say so itself.")
+@option("--annotator", default="", help="Who filled in the file, where the file does not say so itself.")
 @WORKDIR
 def import_(path: Path, form: str | None, pool_id: str | None, annotator: str, workdir: Path) -> None:
     """Take the labels of FILE, all rows or none."""
@@ -174,11 +153,9 @@ def import_(path: Path, form: str | None, pool_id: str | None, annotator: str, w
 
 @annotate.command("gold")
 @POOL
-@click.option("--annotator", default="", help="Take this annotator's labels, a language model's too.")
-@click.option("--out", type=_PATH, required=True, help="File to write.")
-@click.option(
-    "--format", "form", default="jsonl", show_default=True, help="`jsonl`, or a format that `builder export` lists."
-)
+@option("--annotator", default="", help="Take this annotator's labels, a language model's too.")
+@option("--out", type=PATH, required=True, help="File to write.")
+@option("--format", "form", default="jsonl", help="`jsonl`, or a format that `builder export` lists.")
 @FORCE
 @WORKDIR
 def gold_(pool_id: str | None, annotator: str, out: Path, form: str, force: bool, workdir: Path) -> None:
@@ -206,11 +183,10 @@ def gold_(pool_id: str | None, annotator: str, out: Path, form: str, force: bool
 
 @annotate.command()
 @POOL
-@click.option(
+@option(
     "--kind",
     type=click.Choice(["human", "all"]),
     default="human",
-    show_default=True,
     help="Compare people, or judges and discriminator too.",
 )
 @WORKDIR
@@ -242,11 +218,9 @@ def agreement(pool_id: str | None, kind: str, workdir: Path, as_json: bool) -> N
 
 @annotate.command()
 @POOL
-@click.option(
-    "--export", "target", type=_PATH, help="Write the disputes to this .csv or .xlsx, with what each person said."
-)
-@click.option("--import", "source", type=_PATH, help="Take the decisions of such a sheet.")
-@click.option("--annotator", default="", help="Who decided.")
+@option("--export", "target", type=PATH, help="Write the disputes to this .csv or .xlsx, with what each person said.")
+@option("--import", "source", type=PATH, help="Take the decisions of such a sheet.")
+@option("--annotator", default="", help="Who decided.")
 @FORCE
 @WORKDIR
 @AS_JSON

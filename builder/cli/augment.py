@@ -16,7 +16,7 @@ import click
 from click.core import ParameterSource
 
 from builder.cli.build import ENGINE, PRESET, SCHEDULER, WORKDIR
-from builder.cli.options import device_option, preset_settings, with_preset_options
+from builder.cli.options import PATH, device_option, option, preset_settings, with_preset_options
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
@@ -27,76 +27,48 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("method", required=False)
-@click.option("--release", type=click.Path(path_type=Path), help="Directory of the release that is augmented.")
-@click.option(
+@option("--release", type=PATH, help="Directory of the release that is augmented.")
+@option(
     "--view",
     type=click.Choice(["triplets", "ate", "aspect", "sentence"]),
     default="triplets",
-    show_default=True,
     help="What the labels are.",
 )
-@click.option(
+@option(
     "--keep",
     type=click.Choice(["aspect", "aspect+opinion"]),
     help="What no method may touch; as the view needs if not given.",
 )
-@click.option("--layer", default="", help="Name of the layer in the child release; the method's if not given.")
-@click.option("--version", default="", help="The child's version; the next free one if not given.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    help="Where child releases go; `augmented` beside the release if not given.",
-)
-@click.option(
-    "--judge", type=click.Path(path_type=Path), help="Working directory whose models are asked which triplets survived."
-)
-@click.option(
-    "--input", "source", type=click.Path(path_type=Path), help="A file of labelled sentences instead of a release."
-)
-@click.option("--format", "form", help="The file's format: bio, atepc, apc or tsv.")
-@click.option(
-    "--output", "target", type=click.Path(path_type=Path), help="The file that is written, in the same format."
-)
-@click.option(
-    "--held-out",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    help="File whose sentences may not be made or used (repeatable).",
-)
-@click.option(
-    "--language", type=click.Choice(["zh", "en"]), help="The file's language; seen from its letters if not given."
-)
-@click.option(
+@option("--layer", default="", help="Name of the layer in the child release; the method's if not given.")
+@option("--version", default="", help="The child's version; the next free one if not given.")
+@option("--out", type=PATH, help="Where child releases go; `augmented` beside the release if not given.")
+@option("--judge", type=PATH, help="Working directory whose models are asked which triplets survived.")
+@option("--input", "source", type=PATH, help="A file of labelled sentences instead of a release.")
+@option("--format", "form", help="The file's format: bio, atepc, apc or tsv.")
+@option("--output", "target", type=PATH, help="The file that is written, in the same format.")
+@option("--held-out", type=PATH, multiple=True, help="File whose sentences may not be made or used (repeatable).")
+@option("--language", type=click.Choice(["zh", "en"]), help="The file's language; seen from its letters if not given.")
+@option(
     "--strict", is_flag=True, help="Refuse a file with a faulty line; else the line is named, counted and left out."
 )
-@click.option("--with-source", is_flag=True, help="Write the file's own sentences before the new ones.")
-@click.option(
-    "--copies", type=click.IntRange(1, 64), default=4, show_default=True, help="Kept rows a sentence, at most."
-)
-@click.option("--candidates", type=click.IntRange(1, 256), help="Proposals a sentence; as many as copies if not given.")
-@click.option("--seed", type=int, default=13, show_default=True, help="Another seed chooses and writes other rows.")
-@click.option(
-    "--limit", type=click.IntRange(0), default=0, help="So many sentences, drawn by the seed; all if not given."
-)
-@click.option(
-    "--workers",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Worker processes; the result does not depend on them.",
-)
+@option("--with-source", is_flag=True, help="Write the file's own sentences before the new ones.")
+@option("--copies", type=click.IntRange(1, 64), default=4, help="Kept rows a sentence, at most.")
+@option("--candidates", type=click.IntRange(1, 256), help="Proposals a sentence; as many as copies if not given.")
+@option("--seed", type=int, default=13, help="Another seed chooses and writes other rows.")
+@option("--limit", type=click.IntRange(0), default=0, help="So many sentences, drawn by the seed; all if not given.")
+@option("--workers", type=click.IntRange(1), default=1, help="Worker processes; the result does not depend on them.")
 @ENGINE
 @SCHEDULER
 @WORKDIR
 @PRESET
-@click.option(
+@option(
     "--set",
     "sets",
     multiple=True,
     metavar="KEY=VALUE",
     help="One setting of the method, for example synonym.rate=0.3 (repeatable).",
 )
-@click.option("--show-config", is_flag=True, help="Print the method's settings, with where each came from, and stop.")
+@option("--show-config", is_flag=True, help="Print the method's settings, with where each came from, and stop.")
 @click.pass_context
 def augment(
     context: click.Context, /, method: str | None, release: Path | None, source: Path | None, sets: tuple[str, ...],
@@ -128,11 +100,7 @@ def augment(
     _require_base(settings, method)
     chosen = {key: options[key] for key in ("copies", "seed", "limit", "workers", "workdir")}
     chosen |= {"engine": "local", "scheduler": ""} | crew(options["engine"], options["scheduler"])
-    chosen |= {
-        "method": method,
-        "candidates": options["candidates"] or options["copies"],
-        "settings": settings,
-    }
+    chosen |= {"method": method, "candidates": options["candidates"] or options["copies"], "settings": settings}
     if release is not None:
         _release(release, chosen, options)
     elif source is not None:
@@ -189,8 +157,6 @@ def _show_measures(measures: Mapping[str, object], reasons: Mapping[str, int]) -
 
 # ---- builder bench
 
-_PATH = click.Path(path_type=Path)
-
 
 def _names(context: click.Context, option: click.Parameter, value: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in value.split(",") if name.strip())
@@ -207,57 +173,51 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
 
 
 @click.command()
-@click.option(
+@option(
     "--task",
     type=click.Choice(["ate", "aste", "absc", "tc"]),
     help="Aspect terms, triplets, aspect polarity, text classes.",
 )
-@click.option(
+@option(
     "--train",
     required=True,
-    type=_PATH,
+    type=PATH,
     help="Source: a release (its train split) or a file; the kinds are listed if it cannot be read.",
 )
-@click.option(
-    "--test",
-    type=_PATH,
-    help="Test set: a file, or a release (--split). It may share no text with --train.",
-)
-@click.option(
+@option("--test", type=PATH, help="Test set: a file, or a release (--split). It may share no text with --train.")
+@option(
     "--folds",
     type=click.IntRange(2, 100),
     help="Instead of --test: so many parts of --train, each the test set in turn.",
 )
-@click.option("--valid", type=_PATH, help="For choosing the epoch; a share of the training texts if not given.")
-@click.option(
+@option("--valid", type=PATH, help="For choosing the epoch; a share of the training texts if not given.")
+@option(
     "--valid-share",
     type=click.FloatRange(0, 1, max_open=True),
     default=0.1,
-    show_default=True,
     help="Share of the training texts that chooses the epoch; with 0 the last epoch counts.",
 )
-@click.option(
+@option(
     "--valid-count",
     type=click.IntRange(0),
     default=0,
     help="So many of the training texts instead of a share; not with --valid.",
 )
-@click.option("--split", default="test", show_default=True, help="Split of a release given as --test.")
-@click.option(
+@option("--split", default="test", help="Split of a release given as --test.")
+@option(
     "--methods",
     default="none",
-    show_default=True,
     callback=_names,
     help="Names of methods (`builder augment` lists them), augmented files, releases.",
 )
-@click.option(
+@option(
     "--models",
     default="",
     callback=_names,
     help="lstm, cnn, rnn, bert, deberta, fastlcf; bilstm-crf, seq2seq, bert-ftc, de-cnn, bert-pt; tagger "
     "(aste). NAME=BASE loads an encoder; NAME:key=value changes its training, as in lstm:rate=1e-3.",
 )
-@click.option(
+@option(
     "--set",
     "sets",
     multiple=True,
@@ -265,65 +225,46 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
     help="A setting of the methods, as in `builder augment` (repeatable); of one of them alone: --methods "
     "NAME:key=value.",
 )
-@click.option(
-    "--seeds",
-    type=click.IntRange(1, 100),
-    default=5,
-    show_default=True,
-    help="Trainings of each model on each set, from different seeds.",
+@option(
+    "--seeds", type=click.IntRange(1, 100), default=5, help="Trainings of each model on each set, from different seeds."
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=1,
-    show_default=True,
-    help="The first seed; that of methods and t-SNE too.",
+@option("--seed", type=click.IntRange(0), default=1, help="The first seed; that of methods and t-SNE too.")
+@option(
+    "--share", type=click.FloatRange(0, 1, min_open=True), default=1.0, help="Share of the training texts that is used."
 )
-@click.option(
-    "--share",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=1.0,
-    show_default=True,
-    help="Share of the training texts that is used.",
-)
-@click.option(
+@option(
     "--copies",
     default="",
     callback=_numbers,
     help="Augmented rows a source row, one or several numbers (1,2,4 gives curves). All of a file, 4 of a method, if "
     "not given.",
 )
-@click.option(
+@option(
     "--generated-sets",
     type=click.IntRange(0),
     default=0,
     help="Make so many sets, train on every choice of so many copies out of them, and average; 0: the first copies.",
 )
-@click.option("--without-source", is_flag=True, help="Train on augmented rows alone.")
-@click.option("--epochs", type=click.IntRange(0), default=0, help="Passes; the model's own number if not given.")
-@click.option(
-    "--vectors", type=_PATH, help="Word vectors in GloVe's format (lstm, cnn, rnn, bilstm-crf, seq2seq, de-cnn)."
-)
-@click.option(
-    "--domain-vectors", type=_PATH, help="Domain word vectors (de-cnn); made of the domain's text if not given."
-)
-@click.option(
+@option("--without-source", is_flag=True, help="Train on augmented rows alone.")
+@option("--epochs", type=click.IntRange(0), default=0, help="Passes; the model's own number if not given.")
+@option("--vectors", type=PATH, help="Word vectors in GloVe's format (lstm, cnn, rnn, bilstm-crf, seq2seq, de-cnn).")
+@option("--domain-vectors", type=PATH, help="Domain word vectors (de-cnn); made of the domain's text if not given.")
+@option(
     "--domain",
-    type=_PATH,
+    type=PATH,
     help="Raw texts of the domain, one a line (de-cnn, bert-pt); the training texts are always taken.",
 )
 @device_option("Where models run")
-@click.option("--comprehension", type=_PATH, help="Questions in the SQuAD layout (bert-pt).")
-@click.option(
+@option("--comprehension", type=PATH, help="Questions in the SQuAD layout (bert-pt).")
+@option(
     "--shift",
     is_flag=True,
     help="Instead: where the sets lie in the features of a model trained on the source (t-SNE, hulls, skewness).",
 )
-@click.option(
+@option(
     "--workdir",
-    type=_PATH,
+    type=PATH,
     default="bench",
-    show_default=True,
     help="Where trainings, tables and figures are kept; the same command goes on there.",
 )
 @PRESET

@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from builder.cli.build_voice import (
-    Manner,
-    Voice,
-    counts_text,
-    plain_counts,
-    stage_table,
-    voice_options,
-)
+from builder.cli.build_voice import Manner, Voice, counts_text, plain_counts, stage_table, voice_options
+from builder.cli.options import PATH, option
 from builder.cli.printing import FORMAT, put_rows
 from builder.core.settings import DEFAULT_WORKDIR, Config
 
@@ -24,46 +18,36 @@ if TYPE_CHECKING:
     from builder.pipeline.builds import Build
     from builder.pipeline.outcome import Preview
 
-WORKDIR = click.option(
-    "--workdir",
-    type=click.Path(path_type=Path),
-    default=DEFAULT_WORKDIR,
-    show_default=True,
-    help="Working directory: database, models, checkpoints.",
+WORKDIR = option(
+    "--workdir", type=PATH, default=DEFAULT_WORKDIR, help="Working directory: database, models, checkpoints."
 )
-OUT = click.option(
-    "--out", type=click.Path(path_type=Path), default=Path("releases"), show_default=True, help="Where releases go."
-)
-SAME_OUT = click.option(
-    "--out", type=click.Path(path_type=Path), help="Where releases go from now on; as before if not given."
-)
-CONFIG = click.option(
-    "--config", type=click.Path(path_type=Path), help="TOML file with settings; see `builder build --show-config`."
-)
-PRESET = click.option(
+OUT = option("--out", type=PATH, default=Path("releases"), help="Where releases go.")
+SAME_OUT = option("--out", type=PATH, help="Where releases go from now on; as before if not given.")
+CONFIG = option("--config", type=PATH, help="TOML file with settings; see `builder build --show-config`.")
+PRESET = option(
     "--preset",
     metavar="NAME",
     help="Settings of a paper; a settings file and --set override them. The guide lists the presets.",
 )
-SET = click.option(
+SET = option(
     "--set",
     "sets",
     multiple=True,
     metavar="KEY=VALUE",
     help="One setting, for example self_train.iterations=1 (repeatable).",
 )
-DOMAIN = click.option(
+DOMAIN = option(
     "--domain",
     metavar="NAME",
     help="What the reviews are about: restaurant (default), laptop, hotels, none (the words of any review), or the "
     "folder of a domain pack.",
 )
-ENGINE = click.option(
+ENGINE = option(
     "--engine",
     type=click.Choice(["local", "dask"]),
     help="Where workers run: in processes of this machine, or in a dask cluster (extra `scale`).",
 )
-SCHEDULER = click.option(
+SCHEDULER = option(
     "--scheduler",
     metavar="tcp://HOST:PORT",
     help="The cluster's scheduler, for --engine dask; none: one of this machine.",
@@ -81,48 +65,43 @@ COLUMNS = {
 
 def _column_options(command: click.decorators.FC) -> click.decorators.FC:
     for name, about in reversed(COLUMNS.items()):
-        command = click.option(
-            f"--{name}-column",
-            help=f"Column with {about}{'' if name == 'group' else '; guessed if not given'}.",
+        command = option(
+            f"--{name}-column", help=f"Column with {about}{'' if name == 'group' else '; guessed if not given'}."
         )(command)
     return command
 
 
 @click.command()
-@click.argument("inputs", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("inputs", nargs=-1, type=PATH)
 @PRESET
 @CONFIG
 @WORKDIR
 @OUT
 @_column_options
-@click.option(
+@option(
     "--keep-columns",
     metavar="NAME,…",
     help="Columns that pass through to the release, such as date,branch; masked as the text is.",
 )
-@click.option("--encoding", help="Encoding of the input, if it is not Unicode.")
-@click.option("--sheet", help="Sheet of a workbook, by its name or its number from 1; the first if not given.")
-@click.option("--name", help="Name of the dataset; that of the working directory or file if not given.")
-@click.option("--licence", "--license", help="Licence of the release, as an SPDX name.")
-@click.option(
+@option("--encoding", help="Encoding of the input, if it is not Unicode.")
+@option("--sheet", help="Sheet of a workbook, by its name or its number from 1; the first if not given.")
+@option("--name", help="Name of the dataset; that of the working directory or file if not given.")
+@option("--licence", "--license", help="Licence of the release, as an SPDX name.")
+@option(
     "--profile",
     type=click.Choice(["embedded", "rules", "encoder", "paper"]),
     help="`embedded` models run anywhere (default), `rules` has none, `encoder` and `paper` fine-tune pretrained ones.",
 )
 @DOMAIN
-@click.option("--workers", type=int, help="Worker processes; the result does not depend on them.")
+@option("--workers", type=int, help="Worker processes; the result does not depend on them.")
 @ENGINE
 @SCHEDULER
 @SET
-@click.option("--force", is_flag=True, help="Replace what the working directory holds of another dataset.")
-@click.option(
-    "--until",
-    metavar="STAGE",
-    help="Stop after this stage, such as seed; `builder resume` goes on.",
-)
-@click.option("--dry-run", is_flag=True, help="Report what was understood of the input, and stop.")
+@option("--force", is_flag=True, help="Replace what the working directory holds of another dataset.")
+@option("--until", metavar="STAGE", help="Stop after this stage, such as seed; `builder resume` goes on.")
+@option("--dry-run", is_flag=True, help="Report what was understood of the input, and stop.")
 @voice_options
-@click.option("--show-config", is_flag=True, help="Print every setting as TOML, with where it came from, and stop.")
+@option("--show-config", is_flag=True, help="Print every setting as TOML, with where it came from, and stop.")
 def build(
     inputs: tuple[Path, ...], config: Path | None, workdir: Path, out: Path, until: str | None, dry_run: bool,
     manner: Manner, **options: object,
@@ -166,7 +145,7 @@ def build(
 @click.argument("stage")
 @WORKDIR
 @SAME_OUT
-@click.option("--force", is_flag=True, help="Run the stage even if it is done.")
+@option("--force", is_flag=True, help="Run the stage even if it is done.")
 @ENGINE
 @SCHEDULER
 @SET
@@ -187,7 +166,7 @@ def run(
 
 @click.command()
 @WORKDIR
-@click.option("--verbose", is_flag=True, help="Show all that the stages counted.")
+@option("--verbose", is_flag=True, help="Show all that the stages counted.")
 @FORMAT
 def status(workdir: Path, verbose: bool, shape: str | None) -> None:
     """Show which stages are done, stale or due."""
@@ -229,11 +208,7 @@ def crew(engine: str | None, scheduler: str | None) -> dict[str, object]:
 
 
 def _build(
-    inputs: tuple[Path, ...],
-    config: Path | None,
-    workdir: Path,
-    out: Path,
-    options: dict[str, object],
+    inputs: tuple[Path, ...], config: Path | None, workdir: Path, out: Path, options: dict[str, object]
 ) -> Build:
     from builder.pipeline.builds import new_build
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from builder.cli.options import option
 from builder.cli.printing import shows_colour, styled_output
 from builder.core.settings import DEFAULT_WORKDIR
 from builder.pages.report.blocks import spoken_seconds
@@ -138,7 +139,7 @@ def voice_options(command: Callable[..., None]) -> Callable[..., None]:
         ("verbose", "Print the tables of stages and sources too."),
         ("quiet", "Print nothing but the path of the release."),
     ):
-        made = click.option(f"--{name}", is_flag=True, help=about)(made)
+        made = option(f"--{name}", is_flag=True, help=about)(made)
     return made
 
 

@@ -6,19 +6,17 @@ from pathlib import Path
 
 import click
 
+from builder.cli.options import PATH, option
 from builder.core.settings import CORE
 from builder.core.wording import counted
 
-_PATH = click.Path(path_type=Path)
 _FEW = 20
 """Fewer proposals than these say that there is little to answer."""
 _LOST = 10
 """So many triplets are shown that a pack loses."""
-_REVIEWS = click.option(
-    "--reviews", "files", type=_PATH, multiple=True, required=True, help="File of reviews (repeatable)."
-)
-_TEXT_COLUMN = click.option("--text-column", help="Column with the text; guessed if not given.")
-_ENCODING = click.option("--encoding", help="Encoding of the files, if it is not Unicode.")
+_REVIEWS = option("--reviews", "files", type=PATH, multiple=True, required=True, help="File of reviews (repeatable).")
+_TEXT_COLUMN = option("--text-column", help="Column with the text; guessed if not given.")
+_ENCODING = option("--encoding", help="Encoding of the files, if it is not Unicode.")
 
 
 @click.group()
@@ -28,14 +26,14 @@ def domain() -> None:
 
 @domain.command()
 @click.argument("name")
-@click.argument("files", type=_PATH, nargs=-1, required=True, metavar="REVIEWS...")
+@click.argument("files", type=PATH, nargs=-1, required=True, metavar="REVIEWS...")
 @_TEXT_COLUMN
 @_ENCODING
-@click.option("--label", default=100, show_default=True, type=click.IntRange(20, 1000), help="Reviews to label.")
-@click.option("--look", default=30, show_default=True, type=click.IntRange(0), help="Reviews to show first.")
-@click.option("--annotator", default="you", show_default=True, help="Who labels.")
-@click.option("--workdir", type=_PATH, help="Working directory; NAME-work in this folder if not given.")
-@click.option("--page/--no-page", default=True, help="Open the page for labels, or only prepare it.")
+@option("--label", default=100, type=click.IntRange(20, 1000), help="Reviews to label.")
+@option("--look", default=30, type=click.IntRange(0), help="Reviews to show first.")
+@option("--annotator", default="you", help="Who labels.")
+@option("--workdir", type=PATH, help="Working directory; NAME-work in this folder if not given.")
+@option("--page/--no-page", default=True, help="Open the page for labels, or only prepare it.")
 @click.pass_context
 def start(
     ctx: click.Context,
@@ -79,15 +77,9 @@ def start(
 @_REVIEWS
 @_TEXT_COLUMN
 @_ENCODING
-@click.option("--out", type=_PATH, help="Folder of the pack; NAME in this folder if not given.")
-@click.option(
-    "--support",
-    type=click.IntRange(1),
-    default=2,
-    show_default=True,
-    help="A word stands in at least so many reviews.",
-)
-@click.option("--over", default=CORE, show_default=True, help="The domain whose words and rules it adds to.")
+@option("--out", type=PATH, help="Folder of the pack; NAME in this folder if not given.")
+@option("--support", type=click.IntRange(1), default=2, help="A word stands in at least so many reviews.")
+@option("--over", default=CORE, help="The domain whose words and rules it adds to.")
 def new(
     name: str,
     files: tuple[Path, ...],
@@ -123,10 +115,8 @@ def new(
 
 
 @domain.command()
-@click.argument("folder", type=_PATH)
-@click.option(
-    "--port", default=8767, show_default=True, type=click.IntRange(0, 65535), help="Port to serve on; 0: any free one."
-)
+@click.argument("folder", type=PATH)
+@option("--port", default=8767, type=click.IntRange(0, 65535), help="Port to serve on; 0: any free one.")
 def review(folder: Path, port: int) -> None:
     """Accept or refuse the words of a pack in a page.
 
@@ -142,11 +132,11 @@ def review(folder: Path, port: int) -> None:
 
 
 @domain.command()
-@click.argument("folder", type=_PATH)
-@click.option("--reviews", "files", type=_PATH, multiple=True, help="Reviews to try the words on (repeatable).")
+@click.argument("folder", type=PATH)
+@option("--reviews", "files", type=PATH, multiple=True, help="Reviews to try the words on (repeatable).")
 @_TEXT_COLUMN
 @_ENCODING
-@click.option("--keep-losing", is_flag=True, help="Also take words that lose more than they add in --reviews.")
+@option("--keep-losing", is_flag=True, help="Also take words that lose more than they add in --reviews.")
 def accept(
     folder: Path, files: tuple[Path, ...], text_column: str | None, encoding: str | None, keep_losing: bool
 ) -> None:
@@ -179,9 +169,9 @@ def accept(
 @_REVIEWS
 @_TEXT_COLUMN
 @_ENCODING
-@click.option("--draw", default=50, show_default=True, type=click.IntRange(0), help="How many triplets are shown.")
-@click.option("--seed", default=13, show_default=True, help="Seed of the draw.")
-@click.option("--to-sheet", is_flag=True, help="Put the unknown words into the sheet of the pack, to be answered.")
+@option("--draw", default=50, type=click.IntRange(0), help="How many triplets are shown.")
+@option("--seed", default=13, help="Seed of the draw.")
+@option("--to-sheet", is_flag=True, help="Put the unknown words into the sheet of the pack, to be answered.")
 def check(
     name: str,
     files: tuple[Path, ...],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 import click
 
-from builder.cli.options import device_option
+from builder.cli.options import PATH, device_option, option
 from builder.cli.printing import json_option, shows_colour, styled_output
 from builder.core.wording import counted
 
@@ -23,60 +23,46 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("given", metavar="[TEXT]...", nargs=-1)
-@click.option("--input", "source", type=click.Path(path_type=Path), help="File of texts; - reads standard input.")
-@click.option(
-    "--output", "target", type=click.Path(path_type=Path), help="File to write; - writes JSON lines to standard output."
-)
-@click.option(
+@option("--input", "source", type=PATH, help="File of texts; - reads standard input.")
+@option("--output", "target", type=PATH, help="File to write; - writes JSON lines to standard output.")
+@option(
     "--format",
     "shape",
     type=click.Choice(["jsonl", "csv", "table"]),
     help="How to write it: by default as the ending of --output says, and without --output a table.",
 )
 @json_option(value="jsonl")
-@click.option("--text-column", help="Column with the text; guessed if not given.")
-@click.option(
-    "--id-column",
-    help="Column with ids; guessed if not given, else the number of the row.",
-)
-@click.option("--encoding", help="Encoding of the file, if it is not Unicode.")
-@click.option("--sheet", help="Sheet of a workbook, by its name or its number from 1; the first if not given.")
-@click.option(
+@option("--text-column", help="Column with the text; guessed if not given.")
+@option("--id-column", help="Column with ids; guessed if not given, else the number of the row.")
+@option("--encoding", help="Encoding of the file, if it is not Unicode.")
+@option("--sheet", help="Sheet of a workbook, by its name or its number from 1; the first if not given.")
+@option(
     "--source",
     "system",
     default="rules",
-    show_default=True,
     help="rules; E, the rules with the model that builder ships; a variant A to D built in --workdir (the last round; "
     "C1: a round); or ./FOLDER of a model that `publish --model` sent.",
 )
-@click.option(
-    "--workdir",
-    type=click.Path(path_type=Path),
-    help="Working directory with the trained models; not needed for rules and E.",
-)
-@click.option(
+@option("--workdir", type=PATH, help="Working directory with the trained models; not needed for rules and E.")
+@option(
     "--convention",
     type=click.Choice(["natural", "paper", "described"]),
     help="As the build's in --workdir if not given, else natural.",
 )
-@click.option(
+@option(
     "--domain",
     metavar="NAME",
     help="What the texts are about: restaurant, laptop, hotels, none (the words of any review), or a domain pack's "
     "folder; as the build's in --workdir if not given, else restaurant.",
 )
-@click.option(
+@option(
     "--aspects",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="File of aspects, one a line, that a model of the profile paper is asked about; the rules' if not given.",
 )
 @device_option("Where models run; auto is the build's device, or a GPU if there is one")
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    default=2,
-    show_default=True,
-    help="Worker processes; the result does not depend on them.",
+@option(
+    "--workers", type=click.IntRange(min=1), default=2, help="Worker processes; the result does not depend on them."
 )
 def extract(
     given: tuple[str, ...],
@@ -94,7 +80,7 @@ def extract(
     TEXT is a text, or a file in any format that `build` reads, or - for standard input, one text a line. Answers come
     in the same order, one for each text.
     """
-    from builder.pipeline.extraction import build_settings, extract_texts, open_build_system, read_aspects
+    from builder.pipeline.extraction import build_settings, extract_texts, open_system, read_aspects
     from builder.release.export.extract_output import writer
 
     convention, aspects = convention or build_settings(workdir, system).rules.convention, options.pop("aspects")
@@ -111,7 +97,7 @@ def extract(
     if typed:
         click.echo("Type a review and press Enter; Ctrl-D ends.", err=True)
     named = read_aspects(Path(aspects)) if aspects else None
-    chosen = open_build_system(workdir, system, cast("Convention", convention), named, domain, device)
+    chosen = open_system(workdir, system, cast("Convention", convention), named, domain, device)
     counts = extract_texts(texts, place, chosen, write, workers, at_once=typed)
     if not (given and given != ("-",) and source is None and target is None):
         name = "" if target is None or to_screen else f"{target}: "
@@ -153,26 +139,18 @@ def _given_texts(given: tuple[str, ...], source: Path | None, reading: dict[str,
 
 
 @click.command()
-@click.argument("release", type=click.Path(path_type=Path), required=False)
-@click.option("--format", "name", help="The format; without one, they are listed.")
-@click.option(
-    "--output",
-    "to",
-    type=click.Path(path_type=Path),
-    help="Directory for the files; NAME-VERSION-FORMAT here if not given.",
-)
-@click.option("--split", "splits", multiple=True, help="train, valid or test (repeatable); all if none is named.")
-@click.option(
+@click.argument("release", type=PATH, required=False)
+@option("--format", "name", help="The format; without one, they are listed.")
+@option("--output", "to", type=PATH, help="Directory for the files; NAME-VERSION-FORMAT here if not given.")
+@option("--split", "splits", multiple=True, help="train, valid or test (repeatable); all if none is named.")
+@option(
     "--opinion",
     type=click.Choice(["opinion", "opinion_full"]),
     default="opinion",
-    show_default=True,
     help="The core with its negator, or the whole phrase, which is never interrupted.",
 )
-@click.option(
-    "--without-empty",
-    is_flag=True,
-    help="Leave out reviews without a triplet, which many readers of ASTE data refuse.",
+@option(
+    "--without-empty", is_flag=True, help="Leave out reviews without a triplet, which many readers of ASTE data refuse."
 )
 def export(
     release: Path | None, name: str | None, to: Path | None, splits: tuple[str, ...], opinion: str,
@@ -185,9 +163,8 @@ def export(
     """
     from typing import cast
 
-    from builder.release.export.formats import FORMATS, OTHERS
+    from builder.release.export.formats import FORMATS, OTHERS, export_release
     from builder.release.export.records import Opinion
-    from builder.release.exporting import export_release
     from builder.release.reading import opened
 
     if name is None:

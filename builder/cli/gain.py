@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from builder.cli.build_voice import in_workdir
+from builder.cli.options import option
 from builder.cli.printing import AS_JSON
 from builder.core.wording import counted
 
@@ -26,27 +27,27 @@ _SHOWN = 5
 
 
 @click.command()
-@click.option(
+@option(
     "--gold",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Labelled reviews: JSON lines with id, text and triplets, or a CSV with text, aspect, opinion and polarity.",
 )
-@click.option(
+@option(
     "--workdir",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="The working directory whose words and rules are used; without --gold also its pools and audits.",
 )
-@click.option("--pool", help="A pool or an audit of --workdir; all of them if not given.")
-@click.option("--domain", help="A domain, or the folder of a pack; that of --workdir, or restaurant, if not given.")
-@click.option("--splits", default=5, show_default=True, type=click.IntRange(1, 50), help="Random halves to measure on.")
-@click.option(
+@option("--pool", help="A pool or an audit of --workdir; all of them if not given.")
+@option("--domain", help="A domain, or the folder of a pack; that of --workdir, or restaurant, if not given.")
+@option("--splits", default=5, type=click.IntRange(1, 50), help="Random halves to measure on.")
+@option(
     "--write",
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for the rules and aspects that all labels have taught; weights are for --teach alone.",
 )
-@click.option("--teach", is_flag=True, help="Teach --workdir all labels: its next build uses what they teach.")
-@click.option("--forget", is_flag=True, help="Take back what labels taught --workdir, and do nothing else.")
+@option("--teach", is_flag=True, help="Teach --workdir all labels: its next build uses what they teach.")
+@option("--forget", is_flag=True, help="Take back what labels taught --workdir, and do nothing else.")
 @AS_JSON
 def gain(
     gold: Path | None,

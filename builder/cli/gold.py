@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from builder.cli.build import PRESET, WORKDIR
-from builder.cli.options import asking_options, limits_of, parameters_of, with_preset_options
+from builder.cli.options import option, with_preset_options
 from builder.cli.printing import put_rows
 from builder.core.wording import counted
 
@@ -16,28 +16,16 @@ if TYPE_CHECKING:
     from builder.teaching.judging import JudgingCounts, Limits
     from builder.teaching.pooling import PoolResult
 
-POOL = click.option("--pool", "pool_id", help="Id of the pool, or its first characters; the latest if not given.")
+POOL = option("--pool", "pool_id", help="Id of the pool, or its first characters; the latest if not given.")
 
 
 @click.command()
-@click.option(
-    "--n",
-    default=300,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Reviews to sample; all of the split where it has fewer.",
-)
-@click.option("--seed", default=13, show_default=True, help="Another seed samples and orders differently.")
-@click.option(
-    "--split",
-    type=click.Choice(["train", "valid", "test", "all"]),
-    default="test",
-    show_default=True,
-    help="Where to sample.",
-)
-@click.option("--list", "show", is_flag=True, help="List the pools that are there instead.")
+@option("--n", default=300, type=click.IntRange(min=1), help="Reviews to sample; all of the split where it has fewer.")
+@option("--seed", default=13, help="Another seed samples and orders differently.")
+@option("--split", type=click.Choice(["train", "valid", "test", "all"]), default="test", help="Where to sample.")
+@option("--list", "show", is_flag=True, help="List the pools that are there instead.")
 @WORKDIR
-@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON; only with --list.")
+@option("--json", "as_json", is_flag=True, help="Print the list as JSON; only with --list.")
 def pool(n: int, seed: int, split: str, show: bool, workdir: Path, as_json: bool) -> None:
     """Draw a sample of candidates to label.
 
@@ -89,22 +77,41 @@ def _list_pools(workdir: Path, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--model", help="Model to ask; its labels are stored under this name.")
+@option("--model", help="Model to ask; its labels are stored under this name.")
 @POOL
-@click.option(
+@option(
     "--batch",
     default=1,
-    show_default=True,
     type=click.IntRange(1, 50),
     help="Candidates of a review in a request; the paper asks one by one.",
 )
-@asking_options
+@option("--endpoint", required=True, help="Address of an OpenAI-compatible server, such as https://api.openai.com/v1.")
+@option(
+    "--key-env",
+    default="OPENAI_API_KEY",
+    help="Environment variable with the key; there is no option for the key itself.",
+)
+@option("--concurrency", default=8, type=click.IntRange(1, 256), help="Requests at a time.")
+@option("--retries", default=5, type=click.IntRange(0, 20), help="Further tries of a request that fails.")
+@option("--timeout", default=60.0, type=click.FloatRange(0.1), help="Seconds for one request.")
+@option(
+    "--param",
+    "params",
+    multiple=True,
+    metavar="KEY=JSON",
+    help="Parameter of the completion, such as max_tokens=200; null leaves one out.",
+)
+@option("--price-in", default=0.0, type=click.FloatRange(0), help="Price of a million prompt tokens.")
+@option("--price-out", default=0.0, type=click.FloatRange(0), help="Price of a million answer tokens.")
+@option("--max-cost", type=click.FloatRange(0), help="Ask nothing if it may cost more.")
+@option("--max-tokens", type=click.IntRange(0), help="Ask nothing if it may take more tokens.")
+@option("--yes", is_flag=True, help="Do not ask before spending.")
 @WORKDIR
 @PRESET
 @click.pass_context
 def judge(
     context: click.Context, /, endpoint: str, pool_id: str | None, key_env: str, concurrency: int, retries: int,
-    timeout: float, workdir: Path, preset: str | None, **rest: object,
+    timeout: float, workdir: Path, preset: str | None, **rest: Any,
 ) -> None:  # fmt: skip
     """Let a language model label a pool.
 
@@ -116,10 +123,9 @@ def judge(
     rest = with_preset_options(context, rest, preset, "judge")
     if not (model := rest["model"]):
         raise click.UsageError("Missing option '--model'.")
-    limits = limits_of(rest)
+    limits = judging.Limits(*(rest[name] for name in ("price_in", "price_out", "max_tokens", "max_cost")))
     where = Endpoint(endpoint, key_env, concurrency, retries, timeout)
-    batch, parameters = rest["batch"], parameters_of(rest["params"])  # type: ignore[arg-type]
-    made = judging.plan(workdir, pool_id, where, model, limits, batch, parameters)  # type: ignore[arg-type]
+    made = judging.plan(workdir, pool_id, where, model, limits, rest["batch"], _parameters_of(rest["params"]))
     cost = f", cost at most {made.cost:.4f}" if limits.price_in or limits.price_out else ""
     click.echo(
         f"pool {made.pool}: {counted(len(made.questions), 'request')}, {len(made.questions) - len(made.due):,} "
@@ -153,3 +159,24 @@ def _judged(done: JudgingCounts, limits: Limits) -> None:
             f"{counted(sum(done.failed.values()), 'request')} failed ({reasons})",
             fix="run it again: only these are asked",
         )
+
+
+def _parameters_of(given: tuple[str, ...]) -> dict[str, object]:
+    """The parameters of a completion; ConfigError for what is no KEY=JSON or cannot be set."""
+    from builder.core.errors import ConfigError
+    from builder.core.files import parse_json
+
+    out: dict[str, object] = {}
+    for assignment in given:
+        name, equals, value = assignment.partition("=")
+        try:
+            out[name] = parse_json(value)
+        except ValueError as error:
+            raise ConfigError(
+                f"{assignment!r} is no KEY=JSON",
+                where="--param",
+                fix="for example --param max_tokens=200 or --param stop='[\"x\"]'",
+            ) from error
+        if not equals or name in ("model", "messages", "stream"):
+            raise ConfigError(f"{name!r} cannot be set", where="--param", fix="leave it out")
+    return out

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from builder.cli.build import WORKDIR
+from builder.cli.options import PATH, option
 from builder.cli.printing import AS_JSON, FORMAT, LIMIT, OUTPUT, SAFE, fetched, put_rows
 from builder.core.files import write_atomically
 from builder.core.wording import counted
@@ -29,18 +30,11 @@ _FILE = 16
 @OUTPUT
 @SAFE
 @LIMIT
-@click.option(
-    "--seconds",
-    type=click.FloatRange(min=0.01),
-    default=60.0,
-    show_default=True,
-    help="Stop a query that takes longer.",
-)
-@click.option(
+@option("--seconds", type=click.FloatRange(min=0.01), default=60.0, help="Stop a query that takes longer.")
+@option(
     "--megabytes",
     type=click.IntRange(1, 1000),
     default=1,
-    show_default=True,
     help="The longest value; an answer may hold 64 times as much.",
 )
 def sql(
@@ -66,7 +60,7 @@ def sql(
 @OUTPUT
 @SAFE
 @LIMIT
-@click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A value for a query that takes one.")
+@option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A value for a query that takes one.")
 def query(
     name: str | None, workdir: Path, shape: str | None, target: Path | None, safe: bool, limit: int | None,
     params: tuple[str, ...],
@@ -91,11 +85,11 @@ def query(
 @click.command()
 @click.argument("words", nargs=-1, required=True)
 @WORKDIR
-@click.option("--split", type=click.Choice(["train", "valid", "test"]), help="Only reviews of this split.")
-@click.option("--polarity", type=click.Choice(["POS", "NEG", "NEU"]), help="Only reviews with such a triplet.")
+@option("--split", type=click.Choice(["train", "valid", "test"]), help="Only reviews of this split.")
+@option("--polarity", type=click.Choice(["POS", "NEG", "NEU"]), help="Only reviews with such a triplet.")
 @FORMAT
 @SAFE
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many reviews.")
+@option("--limit", type=click.IntRange(min=1), default=20, help="At most so many reviews.")
 def search(
     words: tuple[str, ...], workdir: Path, split: str | None, polarity: str | None, shape: str | None, safe: bool,
     limit: int,
@@ -155,19 +149,10 @@ def explain(identifier: str, workdir: Path, as_json: bool) -> None:
 
 @click.command()
 @WORKDIR
-@click.option(
-    "--release", type=click.Path(path_type=Path), help="Show this release directory instead of a working directory."
-)
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    help="Address to listen on; with 0.0.0.0 other machines can read the pages too.",
-)
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=8001, show_default=True, help="Port; 0 takes any free one."
-)
-@click.option("--open", "opened", is_flag=True, help="Open the browser.")
+@option("--release", type=PATH, help="Show this release directory instead of a working directory.")
+@option("--host", default="127.0.0.1", help="Address to listen on; with 0.0.0.0 other machines can read the pages too.")
+@option("--port", type=click.IntRange(0, 65535), default=8001, help="Port; 0 takes any free one.")
+@option("--open", "opened", is_flag=True, help="Open the browser.")
 def serve(workdir: Path, release: Path | None, host: str, port: int, opened: bool) -> None:
     """Look into a build in the browser.
 
@@ -196,25 +181,21 @@ def serve(workdir: Path, release: Path | None, host: str, port: int, opened: boo
 
 @click.command()
 @WORKDIR
-@click.option(
+@option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
     help="The HTML page; report.html in the working directory if nothing else is asked for.",
 )
-@click.option(
+@option(
     "--data",
     type=click.Path(path_type=Path, file_okay=False),
     help="Write every table as CSV, all as tables.md, and their numbers into the table report_cells of the database.",
 )
-@click.option("--markdown", is_flag=True, help="Print the report as Markdown, for the terminal or a pull request.")
-@click.option(
-    "--samples",
-    type=click.IntRange(0, 100_000),
-    default=1000,
-    show_default=True,
-    help="Bootstrap samples for the intervals; 0: none.",
+@option("--markdown", is_flag=True, help="Print the report as Markdown, for the terminal or a pull request.")
+@option(
+    "--samples", type=click.IntRange(0, 100_000), default=1000, help="Bootstrap samples for the intervals; 0: none."
 )
-@click.option("--seed", type=click.IntRange(0), default=13, show_default=True, help="Seed of the samples.")
+@option("--seed", type=click.IntRange(0), default=13, help="Seed of the samples.")
 def report(workdir: Path, out: Path | None, data: Path | None, markdown: bool, samples: int, seed: int) -> None:
     """Report what a build made and how good it is.
 

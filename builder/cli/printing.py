@@ -16,6 +16,7 @@ from typing import Any, TextIO, TypeVar, cast
 
 import click
 
+from builder.cli.options import PATH, option
 from builder.core.wording import counted
 
 # ---- Colour on a terminal
@@ -56,15 +57,15 @@ FORMATS = ("table", "csv", "tsv", "json", "ndjson")
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
-def json_option(name: str = "shape", value: str = "json") -> Callable[[Decorated], Decorated]:
-    """`--json`, beside a `--format` whose value is the parameter `name`: it stands for `value`."""
+def json_option(value: str = "json") -> Callable[[Decorated], Decorated]:
+    """`--json`, beside a `--format` whose value is the parameter `shape`: it stands for `value`."""
 
     def decorate(command: Decorated) -> Decorated:
         @functools.wraps(command)
         def with_json(*, json: bool, **options: Any) -> Any:
-            return command(**(options | ({name: value} if json else {})))
+            return command(**(options | ({"shape": value} if json else {})))
 
-        return cast(Decorated, click.option("--json", is_flag=True, help=f"The same as --format {value}.")(with_json))
+        return cast(Decorated, option("--json", is_flag=True, help=f"The same as --format {value}.")(with_json))
 
     return decorate
 
@@ -72,24 +73,24 @@ def json_option(name: str = "shape", value: str = "json") -> Callable[[Decorated
 def FORMAT(command: Decorated) -> Decorated:
     """`--format` of rows, and `--json`."""
     about = "How to print the rows; a table if not given."
-    return click.option("--format", "shape", type=click.Choice(FORMATS), help=about)(json_option()(command))
+    return option("--format", "shape", type=click.Choice(FORMATS), help=about)(json_option()(command))
 
 
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+AS_JSON = option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 """Of commands whose answer is no rows."""
-SAFE = click.option(
+SAFE = option(
     "--safe",
     is_flag=True,
     help="In CSV and TSV, put an apostrophe before a cell that a spreadsheet would run (= + - @); without it cells are "
     "as stored.",
 )
-OUTPUT = click.option(
+OUTPUT = option(
     "--output",
     "target",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Write all rows to this file, in the format of its ending: .csv, .tsv, .json, .ndjson or .jsonl.",
 )
-LIMIT = click.option(
+LIMIT = option(
     "--limit", type=click.IntRange(min=1), help="At most so many rows; 1000 if printed, all if written to a file."
 )
 PRINTED = 1000

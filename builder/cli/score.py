@@ -15,6 +15,7 @@ import click
 from builder.cli.annotate import FORCE, report_import
 from builder.cli.build import WORKDIR
 from builder.cli.build_voice import in_workdir
+from builder.cli.options import PATH, option
 from builder.cli.printing import json_option
 from builder.core.wording import counted
 
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
 
 # ---- builder gold audit
 
-_PATH = click.Path(path_type=Path)
-AUDIT = click.option(
+AUDIT = option(
     "--pool", "pool_id", help="Id of the audit's pool, or its first characters; the last audit if not given."
 )
 
@@ -38,14 +38,10 @@ def audit() -> None:
 
 
 @audit.command()
-@click.option(
-    "--triplets", default=150, show_default=True, type=click.IntRange(min=1), help="Triplets to judge one by one."
-)
-@click.option(
-    "--reviews", default=30, show_default=True, type=click.IntRange(min=0), help="Reviews to read in full, for recall."
-)
-@click.option("--seed", default=13, show_default=True, help="Another seed draws differently.")
-@click.option("--sheet", type=_PATH, help="Write the sample to this .csv or .xlsx too.")
+@option("--triplets", default=150, type=click.IntRange(min=1), help="Triplets to judge one by one.")
+@option("--reviews", default=30, type=click.IntRange(min=0), help="Reviews to read in full, for recall.")
+@option("--seed", default=13, help="Another seed draws differently.")
+@option("--sheet", type=PATH, help="Write the sample to this .csv or .xlsx too.")
 @FORCE
 @WORKDIR
 def draw(triplets: int, reviews: int, seed: int, sheet: Path | None, force: bool, workdir: Path) -> None:
@@ -73,8 +69,8 @@ def draw(triplets: int, reviews: int, seed: int, sheet: Path | None, force: bool
 
 
 @audit.command("import")
-@click.argument("path", type=_PATH, metavar="FILE")
-@click.option("--annotator", required=True, help="Who filled in the sheet.")
+@click.argument("path", type=PATH, metavar="FILE")
+@option("--annotator", required=True, help="Who filled in the sheet.")
 @AUDIT
 @WORKDIR
 def import_(path: Path, annotator: str, pool_id: str | None, workdir: Path) -> None:
@@ -87,14 +83,7 @@ def import_(path: Path, annotator: str, pool_id: str | None, workdir: Path) -> N
 
 @audit.command()
 @AUDIT
-@click.option(
-    "--format",
-    "shape",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="How to print it.",
-)
+@option("--format", "shape", type=click.Choice(["table", "json"]), default="table", help="How to print it.")
 @json_option()
 @WORKDIR
 def show(pool_id: str | None, shape: str, workdir: Path) -> None:
@@ -142,8 +131,6 @@ def _cells(share: Share | None) -> tuple[str, str, str]:
 
 # ---- builder gold score
 
-_FILE = click.Path(path_type=Path)
-
 
 @dataclass(frozen=True, slots=True)
 class _ScoreOptions:
@@ -159,57 +146,41 @@ class _ScoreOptions:
 
 
 @click.command()
-@click.option(
+@option(
     "--gold",
-    type=_FILE,
+    type=PATH,
     required=True,
     help="Gold: ours or a release, the paper's format, dimABSA's files, ASTE-Data-V2, Span-ASTE, PyABSA, or a folder "
     "with A.jsonl and "
     "B.jsonl of two annotators.",
 )
-@click.option("--pred", type=_FILE, required=True, help="Predictions, in any of the formats of one file or a release.")
-@click.option(
-    "--against", type=_FILE, help="Predictions of another system: the difference, its interval, and a paired test."
-)
-@click.option(
+@option("--pred", type=PATH, required=True, help="Predictions, in any of the formats of one file or a release.")
+@option("--against", type=PATH, help="Predictions of another system: the difference, its interval, and a paired test.")
+@option(
     "--metric",
     type=click.Choice(["all", "exact", "lenient", "paper", "complete"]),
     default="all",
-    show_default=True,
     help="complete is the metric of gold by two annotators, the others of all other gold.",
 )
-@click.option(
+@option(
     "--opinion",
     type=click.Choice(["both", "opinion", "opinion_full"]),
     default="both",
-    show_default=True,
     help="Which opinion of our own rows to score.",
 )
-@click.option(
+@option(
     "--mode",
     type=click.Choice(["open", "given-aspects"]),
     default="open",
-    show_default=True,
     help="given-aspects: the system was given the gold aspects; predictions about other aspects are left out.",
 )
-@click.option(
-    "--samples",
-    type=click.IntRange(0, 100_000),
-    default=1000,
-    show_default=True,
-    help="Bootstrap samples for the 95% intervals; 0: none.",
+@option(
+    "--samples", type=click.IntRange(0, 100_000), default=1000, help="Bootstrap samples for the 95% intervals; 0: none."
 )
-@click.option("--seed", type=click.IntRange(0), default=13, show_default=True, help="Seed of the samples.")
-@click.option(
-    "--format",
-    "shape",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="How to print the scores.",
-)
+@option("--seed", type=click.IntRange(0), default=13, help="Seed of the samples.")
+@option("--format", "shape", type=click.Choice(["table", "json"]), default="table", help="How to print the scores.")
 @json_option()
-@click.option("--strict", is_flag=True, help="Refuse gold with a faulty line; else the line is named and left out.")
+@option("--strict", is_flag=True, help="Refuse gold with a faulty line; else the line is named and left out.")
 def score(gold: Path, pred: Path, against: Path | None, **options: Any) -> None:
     """Score predictions against gold.
 
@@ -238,21 +209,10 @@ def _table(scored: Scored) -> str:
     shown = [[*_score_cells(key, row), *(_paired(row) if paired else [])] for key, row in scored.rows]
     headers += ["difference", "95% interval", "p"] if paired else []
     lines = [
-        tabulate(
-            shown,
-            headers=headers,
-            disable_numparse=True,
-            colalign=["left"] * 3 + ["right"] * (len(headers) - 3),
-        )
+        tabulate(shown, headers=headers, disable_numparse=True, colalign=["left"] * 3 + ["right"] * (len(headers) - 3))
     ]
     signatures = together([row.signature for _, row in scored.rows])
-    lines += [
-        "",
-        "signatures",
-        *(f"  {text}" for text in signatures),
-        "",
-        *scored.summary,
-    ]
+    lines += ["", "signatures", *(f"  {text}" for text in signatures), "", *scored.summary]
     return "\n".join(lines)
 
 

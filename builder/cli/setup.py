@@ -12,14 +12,15 @@ from pathlib import Path
 
 import click
 
+from builder.cli.options import PATH, option
 from builder.cli.printing import shows_colour, styled_output
 from builder.core.settings import DEFAULT_WORKDIR
 from builder.core.wording import counted
 
 
 @click.command()
-@click.argument("path", type=click.Path(path_type=Path), default=Path("settings.toml"), required=False)
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.argument("path", type=PATH, default=Path("settings.toml"), required=False)
+@option("--force", is_flag=True, help="Write over a file that is there.")
 def init(path: Path, force: bool) -> None:
     """Write a settings file to begin with.
 
@@ -37,8 +38,8 @@ def init(path: Path, force: bool) -> None:
 
 @click.command()
 @click.argument("key", required=False)
-@click.option("--preset", metavar="NAME", help="List what this preset sets, with the paper's sections; without KEY.")
-@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON; without KEY.")
+@option("--preset", metavar="NAME", help="List what this preset sets, with the paper's sections; without KEY.")
+@option("--json", "as_json", is_flag=True, help="Print the list as JSON; without KEY.")
 def config(key: str | None, preset: str | None, as_json: bool) -> None:
     """Explain a setting.
 
@@ -66,14 +67,8 @@ def config(key: str | None, preset: str | None, as_json: bool) -> None:
 
 
 @click.command()
-@click.option(
-    "--workdir",
-    type=click.Path(path_type=Path),
-    default=DEFAULT_WORKDIR,
-    show_default=True,
-    help="Where you would build.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object for each finding.")
+@option("--workdir", type=PATH, default=DEFAULT_WORKDIR, help="Where you would build.")
+@option("--json", "as_json", is_flag=True, help="Print a JSON object for each finding.")
 def doctor(workdir: Path, as_json: bool) -> None:
     """Check the installation of builder.
 
@@ -107,8 +102,6 @@ def doctor(workdir: Path, as_json: bool) -> None:
 
 # ---- builder model nlp
 
-_PATH = click.Path(path_type=Path)
-
 
 @click.group()
 def nlp() -> None:
@@ -119,21 +112,17 @@ def nlp() -> None:
 
 
 @nlp.command()
-@click.argument("treebanks", nargs=-1, required=True, type=_PATH)
-@click.option(
-    "--v2", "others", multiple=True, type=_PATH, help="Treebank with UD v2 labels, converted to v1 (repeatable)."
-)
-@click.option(
+@click.argument("treebanks", nargs=-1, required=True, type=PATH)
+@option("--v2", "others", multiple=True, type=PATH, help="Treebank with UD v2 labels, converted to v1 (repeatable).")
+@option(
     "--raw",
     multiple=True,
-    type=_PATH,
+    type=PATH,
     help="Text file, one text a line, for word vectors and for trees that a larger parser makes (repeatable).",
 )
-@click.option(
-    "--out", type=_PATH, required=True, help="Directory for the models; use it with --set annotate.models=DIR."
-)
-@click.option("--seed", default=1, show_default=True, help="Another seed trains other weights.")
-@click.option("--epochs", default=32, show_default=True, help="Epochs of each parser.")
+@option("--out", type=PATH, required=True, help="Directory for the models; use it with --set annotate.models=DIR.")
+@option("--seed", default=1, help="Another seed trains other weights.")
+@option("--epochs", default=32, help="Epochs of each parser.")
 def train(
     treebanks: tuple[Path, ...], others: tuple[Path, ...], raw: tuple[Path, ...], out: Path, seed: int, epochs: int
 ) -> None:
@@ -147,12 +136,10 @@ def train(
 
 
 @nlp.command()
-@click.argument("treebank", type=_PATH)
-@click.option("--backend", default="embedded", show_default=True, help="embedded, ckip or ckip-stanza.")
-@click.option("--models", type=_PATH, help="Directory with models; those shipped if not given.")
-@click.option(
-    "--lexicon/--no-lexicon", default=False, show_default=True, help="Whether the lexicons steer segmentation."
-)
+@click.argument("treebank", type=PATH)
+@option("--backend", default="embedded", help="embedded, ckip or ckip-stanza.")
+@option("--models", type=PATH, help="Directory with models; those shipped if not given.")
+@option("--lexicon/--no-lexicon", default=False, show_default=True, help="Whether the lexicons steer segmentation.")
 def evaluate(treebank: Path, backend: str, models: Path | None, lexicon: bool) -> None:
     """Score a backend on a CoNLL-U TREEBANK."""
     from tabulate import tabulate
@@ -167,10 +154,8 @@ def evaluate(treebank: Path, backend: str, models: Path | None, lexicon: bool) -
 
 # ---- builder model convert, pretrain
 
-_BASE = click.option("--base", required=True, help="Hub name (google/mt5-base) or folder of the model to begin with.")
-_OUT = click.option(
-    "--out", type=_PATH, required=True, help="Folder of the new model; use it with --set paper.base=DIR."
-)
+_BASE = option("--base", required=True, help="Hub name (google/mt5-base) or folder of the model to begin with.")
+_OUT = option("--out", type=PATH, required=True, help="Folder of the new model; use it with --set paper.base=DIR.")
 
 
 @click.group()
@@ -182,26 +167,21 @@ model.add_command(nlp)
 
 
 @model.command()
-@click.option(
+@option(
     "--drcd",
     "files",
     multiple=True,
     required=True,
-    type=_PATH,
+    type=PATH,
     help="Questions in the SQuAD layout, such as DRCD (repeatable).",
 )
 @_BASE
 @_OUT
-@click.option("--seed", default=13, show_default=True, help="Another seed trains other weights.")
-@click.option(
-    "--epochs",
-    default=3,
-    show_default=True,
-    help="Passes over the questions; the one with the best exact match is kept.",
-)
-@click.option("--batch-tokens", default=8192, show_default=True, help="Tokens of an optimiser step, padding included.")
-@click.option("--rate", default=3e-4, show_default=True, help="The highest learning rate.")
-@click.option("--threads", default=2, show_default=True, help="CPU threads.")
+@option("--seed", default=13, help="Another seed trains other weights.")
+@option("--epochs", default=3, help="Passes over the questions; the one with the best exact match is kept.")
+@option("--batch-tokens", default=8192, help="Tokens of an optimiser step, padding included.")
+@option("--rate", default=3e-4, help="The highest learning rate.")
+@option("--threads", default=2, help="CPU threads.")
 def pretrain(
     files: tuple[Path, ...], base: str, out: Path, seed: int, epochs: int, batch_tokens: int, rate: float, threads: int
 ) -> None:
@@ -225,7 +205,7 @@ def pretrain(
 
 @model.command()
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option("--out", type=_PATH, required=True, help="New folder for the model with safetensors.")
+@option("--out", type=PATH, required=True, help="New folder for the model with safetensors.")
 def convert(folder: Path, out: Path) -> None:
     """Copy a model whose weights are pickles.
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from builder.cli.build import SAME_OUT, WORKDIR
+from builder.cli.options import PATH, option
 from builder.cli.printing import AS_JSON, json_option
 from builder.core.settings import DEFAULT_WORKDIR
 from builder.core.wording import counted
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
 @click.command()
 @WORKDIR
 @SAME_OUT
-@click.option(
+@option(
     "--bump",
     type=click.Choice(["auto", "patch", "minor", "major"]),
     help="Which part of the version to raise; auto follows from the changes.",
 )
-@click.option("--version", "number", help="The version itself, MAJOR.MINOR.PATCH.")
-@click.option("--licence", "--license", help="Licence of the release, as an SPDX name.")
-@click.option("--because", "reason", help="Why this release may lose much of the last one; goes into CHANGES.md.")
+@option("--version", "number", help="The version itself, MAJOR.MINOR.PATCH.")
+@option("--licence", "--license", help="Licence of the release, as an SPDX name.")
+@option("--because", "reason", help="Why this release may lose much of the last one; goes into CHANGES.md.")
 def release(
     workdir: Path, out: Path | None, bump: str | None, number: str | None, licence: str | None, reason: str | None
 ) -> None:
@@ -43,21 +44,13 @@ def release(
 
     Its version follows from what changed since the last release.
     """
-    from dataclasses import replace
-
-    from builder.core.config import flat, resolve
     from builder.core.errors import ConfigError
     from builder.pipeline import builds, pipeline
     from builder.pipeline.stages.release import UNCHANGED
 
     made = builds.remembered(workdir, out)
     given = {"release.bump": bump, "release.version": number, "release.licence": licence, "release.drop_reason": reason}
-    kept = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in flat(made.resolved.config).items()
-    }
-    made = replace(
-        made, resolved=resolve(options=kept | {key: value for key, value in given.items() if value is not None})
-    )
+    made = builds.changed(made, {key: value for key, value in given.items() if value is not None})
     if not made.resolved.config.release.licence:
         raise ConfigError(
             "no licence is stated", fix="say under which one others may use the data: --licence CC-BY-4.0"
@@ -69,7 +62,7 @@ def release(
 
 
 @click.command()
-@click.argument("release", type=click.Path(path_type=Path))
+@click.argument("release", type=PATH)
 @AS_JSON
 def verify(release: Path, as_json: bool) -> None:
     """Check a RELEASE directory.
@@ -96,29 +89,15 @@ def verify(release: Path, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("before", type=click.Path(path_type=Path))
-@click.argument("after", type=click.Path(path_type=Path))
-@click.option(
-    "--format",
-    "shape",
-    type=click.Choice(["markdown", "json"]),
-    default="markdown",
-    show_default=True,
-    help="How to print it.",
-)
+@click.argument("before", type=PATH)
+@click.argument("after", type=PATH)
+@option("--format", "shape", type=click.Choice(["markdown", "json"]), default="markdown", help="How to print it.")
 @json_option()
-@click.option(
-    "--samples",
-    type=click.IntRange(min=0),
-    default=5,
-    show_default=True,
-    help="At most so many samples of each change.",
-)
-@click.option(
+@option("--samples", type=click.IntRange(min=0), default=5, help="At most so many samples of each change.")
+@option(
     "--fail-on",
     type=click.Choice(["any", "minor", "major", "never"]),
     default="any",
-    show_default=True,
     help="Exit with 1 if there is any change of the data, or one that asks for such a version.",
 )
 def diff(before: Path, after: Path, shape: str, samples: int, fail_on: str) -> None:
@@ -152,26 +131,18 @@ def diff(before: Path, after: Path, shape: str, samples: int, fail_on: str) -> N
 
 
 @click.command()
-@click.argument("release", type=click.Path(path_type=Path), required=False)
-@click.option(
-    "--model", metavar="NAME", help="Instead of a release: a model of --workdir, such as C3 (or C: its last)."
-)
-@click.option(
-    "--workdir",
-    type=click.Path(path_type=Path),
-    default=DEFAULT_WORKDIR,
-    show_default=True,
-    help="Working directory that trained --model.",
-)
-@click.option(
+@click.argument("release", type=PATH, required=False)
+@option("--model", metavar="NAME", help="Instead of a release: a model of --workdir, such as C3 (or C: its last).")
+@option("--workdir", type=PATH, default=DEFAULT_WORKDIR, help="Working directory that trained --model.")
+@option(
     "--repo", "repository", required=True, metavar="USER/NAME", help="Repository on the hub; made if it is not there."
 )
-@click.option("--private", is_flag=True, help="Make a new repository private.")
-@click.option(
-    "--seconds", type=click.FloatRange(min=0, min_open=True), default=3600, show_default=True,
-    help="Give up after this many seconds in all.",
+@option("--private", is_flag=True, help="Make a new repository private.")
+@option(
+    "--seconds", type=click.FloatRange(min=0, min_open=True), default=3600,
+    help="Give up after this many seconds in all."
 )  # fmt: skip
-@click.option("--yes", is_flag=True, help="Send; without it, only show what would be sent.")
+@option("--yes", is_flag=True, help="Send; without it, only show what would be sent.")
 def publish(
     release: Path | None, model: str | None, workdir: Path, repository: str, private: bool, yes: bool, seconds: float
 ) -> None:

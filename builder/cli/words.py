@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from builder.cli.build import WORKDIR
+from builder.cli.options import PATH, option
 from builder.cli.printing import FORMAT, put_rows
 from builder.core.wording import counted
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 # ---- builder words lexicon
 
-_PATH = click.Path(path_type=Path)
-
 
 @click.group()
 def lexicon() -> None:
@@ -35,11 +34,11 @@ def lexicon() -> None:
 
 
 @lexicon.command()
-@click.option("--lexicons", type=_PATH, help="Directory of lexicons, in place of those of the working directory.")
-@click.option("--domain", help="Domain, or folder of a pack: of a pack only what its own tables bring in.")
+@option("--lexicons", type=PATH, help="Directory of lexicons, in place of those of the working directory.")
+@option("--domain", help="Domain, or folder of a pack: of a pack only what its own tables bring in.")
 @WORKDIR
-@click.option("--corpus", type=_PATH, help="Review file; entries that never occur in it are found too.")
-@click.option("--segment/--no-segment", default=False, help="Also find entries that segmentation cuts (slow).")
+@option("--corpus", type=PATH, help="Review file; entries that never occur in it are found too.")
+@option("--segment/--no-segment", default=False, help="Also find entries that segmentation cuts (slow).")
 def check(lexicons: Path | None, domain: str | None, workdir: Path, corpus: Path | None, segment: bool) -> None:
     """Find faults in the lexicons.
 
@@ -80,8 +79,8 @@ def check(lexicons: Path | None, domain: str | None, workdir: Path, corpus: Path
 
 
 @lexicon.command()
-@click.argument("before", type=_PATH, required=False)
-@click.argument("after", type=_PATH, required=False)
+@click.argument("before", type=PATH, required=False)
+@click.argument("after", type=PATH, required=False)
 @WORKDIR
 def diff(before: Path | None, after: Path | None, workdir: Path) -> None:
     """Show what folders of lexicons change.
@@ -110,20 +109,20 @@ def diff(before: Path | None, after: Path | None, workdir: Path) -> None:
 
 
 @lexicon.command("import")
-@click.argument("path", type=_PATH)
-@click.option("--kind", required=True, help="ehownet, valence-csv, ntusd, dishes or words.")
-@click.option("--polarity", default="", help="For ntusd: positive or negative, where the file's name does not say.")
-@click.option("--name", default="", help="Name of the import; the file's if not given.")
-@click.option("--encoding", default="", help="Encoding, if it is not UTF-8.")
-@click.option("--replace/--keep-known", default=False, help="Words that the lexicon has: take the file's, or keep it.")
-@click.option("--class", "cls", default="", help="Class of aspects; for dishes that of a thing if not given.")
-@click.option("--category", default="", help="Category of all opinions, in place of the file's.")
-@click.option("--scale", type=float, nargs=2, metavar="LOW HIGH", help="Scale of the file's valences, such as 1 9.")
-@click.option("--valences", type=_PATH, help="For ehownet: a file of `category TAB valence`.")
-@click.option("--shortest", type=int, help="Shortest word taken, in characters; 2 for lists, 1 for ehownet and words.")
-@click.option("--longest", default=12, show_default=True, help="Longest word taken, in characters.")
-@click.option("--parts/--no-parts", default=True, help="For dishes: also take the nouns that several names share.")
-@click.option("--show", default=10, show_default=True, help="Refused lines to print; all are kept in a file.")
+@click.argument("path", type=PATH)
+@option("--kind", required=True, help="ehownet, valence-csv, ntusd, dishes or words.")
+@option("--polarity", default="", help="For ntusd: positive or negative, where the file's name does not say.")
+@option("--name", default="", help="Name of the import; the file's if not given.")
+@option("--encoding", default="", help="Encoding, if it is not UTF-8.")
+@option("--replace/--keep-known", default=False, help="Words that the lexicon has: take the file's, or keep it.")
+@option("--class", "cls", default="", help="Class of aspects; for dishes that of a thing if not given.")
+@option("--category", default="", help="Category of all opinions, in place of the file's.")
+@option("--scale", type=float, nargs=2, metavar="LOW HIGH", help="Scale of the file's valences, such as 1 9.")
+@option("--valences", type=PATH, help="For ehownet: a file of `category TAB valence`.")
+@option("--shortest", type=int, help="Shortest word taken, in characters; 2 for lists, 1 for ehownet and words.")
+@option("--longest", default=12, help="Longest word taken, in characters.")
+@option("--parts/--no-parts", default=True, help="For dishes: also take the nouns that several names share.")
+@option("--show", default=10, help="Refused lines to print; all are kept in a file.")
 @WORKDIR
 def import_(
     path: Path, kind: str, replace: bool, valences: Path | None, parts: bool, show: int, workdir: Path, **given: Any
@@ -191,7 +190,7 @@ def _report_import(overlay: Overlay, path: Path, folder: Path, show: int) -> Non
 
 @click.group(invoke_without_command=True)
 @WORKDIR
-@click.option("--reviews", default=2000, show_default=True, help="Look at so many annotated reviews.")
+@option("--reviews", default=2000, help="Look at so many annotated reviews.")
 @FORMAT
 @click.pass_context
 def rules(ctx: click.Context, workdir: Path, reviews: int, shape: str | None) -> None:
@@ -236,16 +235,13 @@ def new(sentence: str, triplet: str, workdir: Path) -> None:
 
 @rules.command()
 @WORKDIR
-@click.option(
+@option(
     "--reviews",
     default=2000,
-    show_default=True,
     type=click.IntRange(1),
     help="Try an edited rule on so many annotated reviews; the shipped sample's where there are none.",
 )
-@click.option(
-    "--port", default=8767, show_default=True, type=click.IntRange(0, 65535), help="Port to serve on; 0: any free one."
-)
+@option("--port", default=8767, type=click.IntRange(0, 65535), help="Port to serve on; 0: any free one.")
 def edit(workdir: Path, reviews: int, port: int) -> None:
     """Read and edit the rules in a page.
 

@@ -19,8 +19,9 @@ from typing import Any, Literal
 
 from builder.core.errors import ConfigError, printable
 from builder.core.files import parse_toml, read_settings
-from builder.core.limits import by_source, canonical, check_limits
-from builder.core.presets import PresetValue, read_preset
+from builder.core.licences import by_source, canonical
+from builder.core.limits import check_limits
+from builder.core.presets import flatten, read_preset
 from builder.core.settings import Config
 
 _SPELLINGS = {"release.license": "release.licence"}
@@ -78,9 +79,10 @@ class Resolved:
 
 def resolve(path: Path | None = None, options: Mapping[str, object] | None = None, preset: str = "") -> Resolved:
     """Defaults, then the preset of that name, then the TOML file, then `options` by dotted key ("release.licence")."""
-    values = with_origins(read_preset(preset, "build")) if preset else {}
+    lines = read_preset(preset, "build") if preset else {}
+    values: dict[str, tuple[object, str]] = {key: (line.value, line.origin) for key, line in lines.items()}
     if path is not None:
-        values |= {key: (value, str(path)) for key, value in _flatten(_read(path), str(path)).items()}
+        values |= {key: (value, str(path)) for key, value in flatten(_read(path)).items()}
     values |= {key: (value, "option") for key, value in (options or {}).items()}
     values = {_SPELLINGS.get(key, key): value for key, value in values.items()}
     known = _keys(Config)
@@ -93,11 +95,6 @@ def resolve(path: Path | None = None, options: Mapping[str, object] | None = Non
     check_limits(config, lambda key: origin.get(key, ""))
     config = _with_licences(config, origin)
     return Resolved(config, {key: values[key][1] if key in values else "default" for key in known})
-
-
-def with_origins(values: Mapping[str, PresetValue]) -> dict[str, tuple[object, str]]:
-    """The values of a preset, each with where it came from."""
-    return {key: (line.value, line.origin) for key, line in values.items()}
 
 
 Made = typing.TypeVar("Made")
@@ -155,13 +152,6 @@ def _read(path: Path) -> dict[str, Any]:
         raise ConfigError("no such config file", where=str(path)) from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"cannot be read as TOML: {error}", where=str(path)) from error
-
-
-def _flatten(raw: Mapping[str, Any], where: str, prefix: str = "") -> dict[str, object]:
-    out: dict[str, object] = {}
-    for key, value in raw.items():
-        out |= _flatten(value, where, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
-    return out
 
 
 def _keys(cls: type) -> list[str]:

@@ -19,7 +19,7 @@ def trimmed(text: str, element: Element) -> Element | None:
     spans = [span for start, end in element.spans if (span := _within(text, start, end)) is not None]
     if tuple(spans) == element.spans:
         return element
-    return Element("".join(text[start:end] for start, end in spans), tuple(spans)) if spans else None
+    return Element.at(text, spans) if spans else None
 
 
 def _within(text: str, start: int, end: int) -> Span | None:

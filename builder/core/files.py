@@ -111,6 +111,12 @@ def refusals(path: Path, draft: Path | None = None) -> Iterator[None]:
         raise OutputError(f"cannot write: {error.strerror or error}", where=str(place), fix=fix) from error
 
 
+def digest_file(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
 def key_of(*parts: object) -> str:
     """The digest of values with a stable repr: 16 hexadecimal digits."""
     return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -143,32 +149,31 @@ class Kept:
             if (before := self.find(key, slot)) is not None:
                 return before
             if slot:
-                self._path(key, slot).unlink(
-                    missing_ok=True
-                )  # what it names may be overwritten while the new result is made
+                # what it names may be overwritten while the new result is made
+                self._path(key, slot).unlink(missing_ok=True)
             return self.put(key, make(), slot)
 
     def find(self, key: str, slot: str = "") -> Any | None:
         """The result of `key`; None where there is none, the slot holds that of another key, or the file is damaged."""
-        try:
-            content = json.loads(self._path(key, slot).read_bytes().decode("utf-8", "surrogatepass"))
-        except (OSError, ValueError):
-            return None
-        return content.get("result") if isinstance(content, dict) and content.get("key") == key else None
+        content = self._read(key, slot)
+        return content.get("result") if content.get("key") == key else None
 
     def key_in(self, slot: str) -> str:
         """The key whose result a slot holds; "" where it holds none."""
-        try:
-            content = json.loads(self._path("", slot).read_bytes().decode("utf-8", "surrogatepass"))
-        except (OSError, ValueError):
-            return ""
-        return str(content.get("key", "")) if isinstance(content, dict) else ""
+        return str(self._read("", slot).get("key", ""))
 
     def put(self, key: str, result: Any, slot: str = "") -> Any:
         """Keep a result that was made elsewhere, by a worker for one. Returns it as `find` will: lists for tuples."""
         text = json.dumps({"key": key, "result": result}, ensure_ascii=False, separators=(",", ":"))
         write_atomically(self._path(key, slot), text.encode("utf-8", "surrogatepass"))
         return json.loads(text)["result"]
+
+    def _read(self, key: str, slot: str) -> dict[str, Any]:
+        try:
+            content = json.loads(self._path(key, slot).read_bytes().decode("utf-8", "surrogatepass"))
+        except (OSError, ValueError):
+            return {}
+        return content if isinstance(content, dict) else {}
 
     def _path(self, key: str, slot: str) -> Path:
         return self.folder / f"{slot or key}.json"

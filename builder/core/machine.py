@@ -17,13 +17,17 @@ _KERNELS = "OPENBLAS_CORETYPE"
 _AVX512 = frozenset({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"})
 
 
-def choose_kernels(processor: Path = Path("/proc/cpuinfo")) -> None:
+def choose_kernels() -> None:
     """Have OpenBLAS use AVX-512 on processors of AMD that have it.
 
     It knows the newer ones as their forebears without: the parser takes a third less time. What the user chose stays.
     """
     try:
-        lines = dict(line.split(":", 1) for line in processor.read_text().split("\n\n")[0].splitlines() if ":" in line)
+        lines = dict(
+            line.split(":", 1)
+            for line in Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines()
+            if ":" in line
+        )
     except OSError:
         return
     shown = {name.strip(): value.split() for name, value in lines.items()}

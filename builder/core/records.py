@@ -9,7 +9,7 @@ Why a triplet is what it is: what decided, as values. `steps` says the same in w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, overload
 
@@ -87,9 +87,16 @@ Polarity = Literal["POS", "NEG", "NEU"]
 POLARITIES: tuple[Polarity, ...] = ("POS", "NEG", "NEU")
 Verdict = Literal["YY", "YN", "NX"]
 VERDICTS: tuple[Verdict, ...] = ("YY", "YN", "NX")
+VALENCES: Mapping[Polarity, float] = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}
+"""The valence of a triplet of which people gave the polarity alone."""
 
 Span = tuple[int, int]
 """Half-open [start, end)."""
+
+
+def surface(text: str, spans: Iterable[Sequence[int]]) -> str:
+    """The characters at some spans of a text, joined."""
+    return "".join(text[start:end] for start, end in spans)
 
 
 class Token(NamedTuple):
@@ -111,6 +118,12 @@ class Element:
 
     text: str
     spans: tuple[Span, ...]
+
+    @classmethod
+    def at(cls, text: str, spans: Iterable[Span]) -> Element:
+        """The element that stands at `spans` of `text`."""
+        spans = tuple(spans)
+        return cls(surface(text, spans), spans)
 
     @property
     def start(self) -> int:

@@ -12,8 +12,8 @@ from datetime import date
 from pathlib import Path
 from typing import Literal
 
+from builder.core.annotators import Annotators
 from builder.core.limits import Limits, above_0, at_least, from_0_to_1
-from builder.core.wording import Annotators
 
 VARIANTS = "ABCDE"
 DEFAULT_WORKDIR = Path("workdir")
@@ -33,10 +33,7 @@ class Discriminate:
     """Most reviews of train that `paper` is trained on; a tenth as many of valid choose the epoch."""
 
     def limits(self) -> Limits:
-        return {
-            "epochs": at_least(1, self.epochs),
-            "most": at_least(10, self.most),
-        }
+        return {"epochs": at_least(1, self.epochs), "most": at_least(10, self.most)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,7 +144,7 @@ def to_view(triplet: Triplet, shown: View) -> Triplet | None:
 
     def move(element: Element) -> Element | None:
         spans = from_source(shown, element.spans)
-        return None if spans is None else Element("".join(shown.text[start:end] for start, end in spans), spans)
+        return None if spans is None else Element.at(shown.text, spans)
 
     return triplet.bare().mapped(move)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache, reduce
+from functools import lru_cache, reduce
 from itertools import product, repeat
 from operator import or_
 from typing import NamedTuple
@@ -55,6 +55,8 @@ _PREFIXES = ("role:", "category:", "irrealis:", "contrast:")
 """Marks of entries that name no word."""
 CACHE = 100_000
 """Words whose classes are kept."""
+COMPILED = 4096
+"""Patterns that are kept; the rules of a text ask for some 150."""
 Classes = Mapping[str, Collection[str]]
 """Name -> the words of a class."""
 _Row = Mapping[int, str]
@@ -241,7 +243,7 @@ class RuleRows:
         return 0 if negated or len(bits) < len(columns) or ECHO in bits else reduce(or_, bits, 0)
 
 
-@cache
+@lru_cache(maxsize=COMPILED)
 def _compile(body: str) -> re.Pattern[str]:
     return re.compile(body)
 

@@ -108,7 +108,7 @@ def make_element(text: str, spans: Sequence[Span]) -> Element:
             merged[-1] = merged[-1][0], end
         else:
             merged.append((start, end))
-    return Element("".join(text[start:end] for start, end in merged), tuple(merged))
+    return Element.at(text, merged)
 
 
 # ---- Proposed triplets

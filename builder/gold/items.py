@@ -24,7 +24,7 @@ from typing import Any
 
 from builder.core.errors import InputError
 from builder.core.files import parse_json
-from builder.core.records import Candidate, Element, Label, Polarity, Pool, PoolReview, Span, Triplet
+from builder.core.records import VALENCES, Candidate, Element, Label, Polarity, Pool, PoolReview, Span, Triplet, surface
 
 # ---- Order of labelling
 
@@ -108,11 +108,6 @@ class MentionError(ValueError):
         self.what, self.fix = what, fix
 
 
-def surface(text: str, spans: Sequence[Span]) -> str:
-    """The characters at some spans of a text, joined."""
-    return "".join(text[start:end] for start, end in spans)
-
-
 def shown(text: str, spans: Sequence[Span]) -> str:
     """`TEXT@start-end,…` of these spans."""
     return f"{surface(text, spans)}@{places(spans)}"
@@ -154,7 +149,7 @@ def _checked(text: str, words: str, spans: tuple[Span, ...]) -> Element:
             f"{words!r} does not stand at {places(spans)}{there}",
             "correct the places: code points from 0, the end not included",
         )
-    return Element(surface(text, spans), spans)
+    return Element.at(text, spans)
 
 
 def to_utf16(text: str, offsets: Sequence[int]) -> list[int]:
@@ -182,8 +177,6 @@ def _units(text: str) -> list[int]:
 
 # ---- Items
 
-VALENCE: Mapping[Polarity, float] = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}
-"""The valence of triplets that people add: they give a polarity only."""
 NAMES = {"POS": "正面", "NEG": "負面", "NEU": "中性"}
 GUIDE = (
     ("YY", "這個意見在描述這個對象，正負面也對。", "The opinion describes the aspect, and the polarity is right."),
@@ -293,7 +286,7 @@ def label_text(label: Label | None) -> str:
 
 def triplet(aspect: Element, opinion: Element, polarity: Polarity) -> Triplet:
     """A triplet as people add it."""
-    return Triplet(aspect, aspect, opinion, opinion, polarity, VALENCE[polarity], source="human")
+    return Triplet(aspect, aspect, opinion, opinion, polarity, VALENCES[polarity], source="human")
 
 
 def corrected(review: PoolReview, candidate: Candidate, label: Label) -> tuple[str, str, str]:
@@ -312,7 +305,7 @@ def meant(review: PoolReview, candidate: Candidate, label: Label) -> Triplet | N
     if not moved and label.polarity is None:
         return t
     aspect, opinion = (
-        due if spans is None else Element(surface(review.text, spans), spans)
+        due if spans is None else Element.at(review.text, spans)
         for spans, due in ((label.aspect, t.aspect), (label.opinion, t.opinion))
     )
     return triplet(aspect, opinion, label.polarity or t.polarity)

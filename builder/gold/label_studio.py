@@ -88,11 +88,8 @@ def _task(item: LabelItem) -> Json:
     if label is not None:
         results.append(_choice("label", label_text(label)))
         results += [_choice("polarity", label.polarity)] if label.polarity else []
-        results += (
-            [{"from_name": "note", "to_name": "text", "type": "textarea", "value": {"text": [label.note]}}]
-            if label.note
-            else []
-        )
+        note: Json = {"from_name": "note", "to_name": "text", "type": "textarea", "value": {"text": [label.note]}}
+        results += [note] if label.note else []
     for number, t in enumerate(item.missing):
         results += _missing(review.text, t, f"m{number}")
     results += [_choice("review", NOTHING)] if item.checked else []

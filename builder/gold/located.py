@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from builder.core.records import Element, Polarity, Span, Triplet
+from builder.core.records import VALENCES, Element, Polarity, Span, Triplet
 from builder.reviews.folding import fold
 
-VALENCE: dict[Polarity, float] = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}
 _NAMES: dict[str, Polarity] = {
     "pos": "POS", "positive": "POS", "正面": "POS", "正向": "POS", "neg": "NEG", "negative": "NEG", "負面": "NEG",
     "负面": "NEG", "負向": "NEG", "neu": "NEU", "neutral": "NEU", "中性": "NEU", "中立": "NEU",
@@ -59,9 +58,6 @@ class _FoldedText:
                 yield span
             at = self.folded.find(wanted, at + 1)
 
-    def element(self, spans: tuple[Span, ...]) -> Element:
-        return Element("".join(self.text[start:end] for start, end in spans), spans)
-
     def elements(self, word: str, *, joined: bool = False) -> list[Element]:
         """All places of a word; of one written in pieces (不…鹹) those whose pieces follow each other closely.
 
@@ -85,7 +81,7 @@ class _FoldedText:
                     break
                 spans.append(behind)
             if len(spans) == 1 + len(others):
-                out.append(self.element(tuple(spans)))
+                out.append(Element.at(self.text, spans))
         return out
 
 
@@ -103,7 +99,7 @@ def _triplet(row: Mapping[str, object], text: _FoldedText, kept: Mapping[object,
     if not opinions:
         return "opinion not in the text"
     pairs = [
-        (_distance(a, o), o.start, a.start, Triplet(a, a, o, o, polarity, VALENCE[polarity], source="llm"))
+        (_distance(a, o), o.start, a.start, Triplet(a, a, o, o, polarity, VALENCES[polarity], source="llm"))
         for a in aspects
         for o in opinions
         if not any(s < e2 and s2 < e for s, e in a.spans for s2, e2 in o.spans)

@@ -15,8 +15,8 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from builder.core.annotators import Annotators
 from builder.core.records import Candidate, Element, Label, Pool, PoolReview, Review, StoredTriplet, Triplet
-from builder.core.wording import Annotators
 from builder.gold.items import meant
 
 Proposals = Mapping[int, Sequence[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]]]
@@ -181,13 +181,8 @@ def _triplets_of(review: PoolReview, labels: Mapping[int, Label]) -> tuple[Tripl
 
 def triplet_row(triplet: Triplet) -> dict[str, object]:
     """A triplet as a gold file has it, with the spans of all four elements."""
-    elements: dict[str, Element] = {
-        "aspect": triplet.aspect,
-        "aspect_full": triplet.aspect_full,
-        "opinion": triplet.opinion,
-        "opinion_full": triplet.opinion_full,
-    }
     row: dict[str, object] = {}
-    for name, element in elements.items():
+    for name in ("aspect", "aspect_full", "opinion", "opinion_full"):
+        element: Element = getattr(triplet, name)
         row |= {name: element.text, f"{name}_spans": [list(span) for span in element.spans]}
     return row | {"polarity": triplet.polarity, "valence": triplet.valence}

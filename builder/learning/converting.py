@@ -7,7 +7,6 @@ builder.learning.unpickling, a process without network; code in the folder stays
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.core.errors import ModelError, OutputError
-from builder.core.files import refusals, sync
+from builder.core.files import digest_file, refusals, sync
 from builder.learning import unpickling
 from builder.learning.hub import pickles_in
 
@@ -102,12 +101,7 @@ def _convert_file(source: Path, target: Path) -> ConvertedFile:
     if done.returncode:
         last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}, for want of memory perhaps"])[-1]
         raise ModelError(f"no weights could be read: {last[:300]}", where=str(source), fix="use another copy of it")
-    return ConvertedFile(source.name, _digest(source), target.name, _digest(target))
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
+    return ConvertedFile(source.name, digest_file(source), target.name, digest_file(target))
 
 
 def _write_index(source: Path, target: Path, names: dict[str, str]) -> None:

@@ -8,12 +8,13 @@ result.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import random
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Protocol, TypeVar
 
 from builder.core.limits import Limits, above_0, at_least, check_limits, from_0_to_1
-from builder.core.records import Element, Polarity, Span, Triplet, Verdict
+from builder.core.records import POLARITIES, Polarity, Triplet, Verdict
 
 
 def seed_of(*parts: object) -> int:
@@ -166,6 +167,34 @@ def sized(config: Config, chars: int, least: int = 150_000) -> Config:
     return replace(config, batch_chars=batch, epochs=passes)
 
 
-def element(text: str, spans: Sequence[Span]) -> Element:
-    """The element that stands at `spans` of `text`."""
-    return Element("".join(text[start:end] for start, end in spans), tuple(spans))
+def discriminator_data(example: Example, seed: int) -> JudgedReview:
+    """Training data of the discriminator (section 3.3.2): every rule triplet as YY, each once more with a random wrong
+    polarity as YN, and unpaired aspects and opinions as NX.
+
+    NX: all pairs of a distinct aspect and a distinct opinion (by spans) of the review, less the YY pairs whatever
+    their polarity; of these twice as many as there are YY triplets, or all where there are fewer, each with a random
+    polarity. NX triplets follow the order of the review's aspects, then opinions.
+    """
+    item = f"{seed}\0{example.id}".encode("utf-8", "surrogatepass")  # of this item alone: order changes nothing
+    draw = random.Random(int.from_bytes(hashlib.sha256(item).digest()))
+    wrong = [_recast(t, draw.choice([p for p in POLARITIES if p != t.polarity])) for t in example.triplets]
+    pairs = {(t.aspect.spans, t.opinion.spans) for t in example.triplets}
+    aspects = {t.aspect.spans: t for t in reversed(example.triplets)}
+    opinions = {t.opinion.spans: t for t in reversed(example.triplets)}
+    unpaired = [(a, o) for a in sorted(aspects) for o in sorted(opinions) if (a, o) not in pairs]
+    most = min(2 * len(example.triplets), len(unpaired))
+    chosen = sorted(draw.sample(range(len(unpaired)), most))
+    crossed = [_cross(aspects[a], opinions[o], draw) for a, o in (unpaired[i] for i in chosen)]
+    groups: tuple[tuple[Verdict, Iterable[Triplet]], ...] = (("YY", example.triplets), ("YN", wrong), ("NX", crossed))
+    return JudgedReview(example.id, example.text, tuple((t, verdict) for verdict, group in groups for t in group))
+
+
+def _recast(triplet: Triplet, polarity: Polarity) -> Triplet:
+    made = {"source": "negative", "rules": (), "reasons": None, "confidence": None}
+    return replace(triplet, polarity=polarity, valence=VALENCE[polarity], **made)  # type: ignore[arg-type]
+
+
+def _cross(aspect: Triplet, opinion: Triplet, draw: random.Random) -> Triplet:
+    """The aspect of one triplet with the opinion of another, in a random polarity."""
+    pair = replace(aspect, opinion=opinion.opinion, opinion_full=opinion.opinion_full)
+    return _recast(pair, draw.choice(POLARITIES))

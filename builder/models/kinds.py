@@ -1,22 +1,20 @@
-"""The models that a stage can choose instead of the embedded ones, by `profile`, from a literal table. No torch on
-import.
+"""The models of a build by its `profile`: what they need, how those of `paper` are trained, and how all are read back.
+No torch on import.
 
-A `Kind` trains the two models of the pipeline, writes them to a folder, and reads them back; what it returns meets
-the Protocols of builder.learning.task. The profiles `embedded` and `encoder` are not in the table: their training is
-the stages' own, and they differ in what `load_foundation` gives.
+What is trained meets the Protocols of builder.learning.task. The training of `embedded` and `encoder` is the stages'
+own, and they differ in what `load_foundation` gives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from builder.core.errors import ModelError, install_command
-from builder.core.records import Triplet
 from builder.core.settings import Config
 from builder.learning.task import (
     EncoderTuning,
@@ -36,44 +34,14 @@ if TYPE_CHECKING:
     from builder.models.paper.seq2seq_settings import Asking, Seq2SeqConfig
 
 Settings = TypeVar("Settings", bound=NetworkConfig)
-TrainExtractor = Callable[[Config, Sequence[Example], Sequence[Example], Path, Path, Progress | None], TripletModel]
-TrainJudge = Callable[[Config, Sequence[JudgedReview], Sequence[JudgedReview], Path, Path, Progress | None], Judge]
 
 
-@runtime_checkable
-class Informed(Protocol):
-    """An extractor that can be told what is known about a text."""
-
-    def predict_examples(
-        self, examples: Sequence[Example], progress: Progress | None = None
-    ) -> list[tuple[Triplet, ...]]: ...
+def writes(config: Config) -> bool:
+    """Whether the config's models write their answers: those of the profile `paper`, sequence-to-sequence models."""
+    return config.profile == "paper"
 
 
-@runtime_checkable
-class Asked(Protocol):
-    """An extractor whose question may name the aspects of a text."""
-
-    @property
-    def names_aspects(self) -> bool: ...
-
-    def predict_named(
-        self, texts: Sequence[str], aspects: Sequence[Sequence[str]], progress: Progress | None = None
-    ) -> list[tuple[Triplet, ...]]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """`train_*`(config, train, valid, folder, checkpoints, progress) leave the trained model in `folder`; `unit` is
-    what progress counts.
-    """
-
-    about: str
-    unit: str
-    train_extractor: TrainExtractor
-    train_judge: TrainJudge
-
-
-def _paper_extractor(
+def train_writer(
     config: Config,
     train: Sequence[Example],
     valid: Sequence[Example],
@@ -81,18 +49,18 @@ def _paper_extractor(
     checkpoints: Path,
     progress: Progress | None,
 ) -> TripletModel:
-    from builder.models.paper.fine_tuning import save, settle, train_writer
+    """The extractor of the profile `paper`, trained and left in `folder`."""
+    from builder.models.paper import fine_tuning
 
-    numbers = seq2seq(config, config.paper.epochs, config.paper.max_output)
-    made = save(
-        train_writer(train, valid, config.paper.base, asking(config), numbers, config.seed, checkpoints, progress),
-        folder,
-    )
-    settle(checkpoints, folder, made.digest)
-    return _extractor(made, folder)
+    paper = config.paper
+    asking, numbers = paper_asking(config), paper_numbers(config, paper.epochs, paper.max_output)
+    writer = fine_tuning.train_writer(train, valid, paper.base, asking, numbers, config.seed, checkpoints, progress)
+    made = fine_tuning.save(writer, folder)
+    fine_tuning.settle(checkpoints, folder, made.digest)
+    return as_writer(made, folder)
 
 
-def _paper_judge(
+def train_referee(
     config: Config,
     train: Sequence[JudgedReview],
     valid: Sequence[JudgedReview],
@@ -100,21 +68,15 @@ def _paper_judge(
     checkpoints: Path,
     progress: Progress | None,
 ) -> Judge:
+    """The judge of the profile `paper`, trained and left in `folder`."""
     from builder.models.paper.fine_tuning import save, settle, train_referee
 
     paper = config.paper
-    numbers = seq2seq(config, paper.judge_epochs, paper.max_verdict)
+    numbers = paper_numbers(config, paper.judge_epochs, paper.max_verdict)
     made = train_referee(train, valid, paper.base, paper.constrained, numbers, config.seed, checkpoints, progress)
     save(made, folder)
     settle(checkpoints, folder, made.digest)
     return made
-
-
-KINDS: dict[str, Kind] = {
-    "paper": Kind(
-        "a sequence-to-sequence model such as mT5, as in the paper", " tokens", _paper_extractor, _paper_judge
-    ),
-}
 
 
 _EXTRA = {"encoder": ("transformers",), "paper": ("transformers", "accelerate")}
@@ -175,73 +137,39 @@ def training_settings(wanted: type[Settings], config: Config, epochs: int, chars
 
 def unit(config: Config) -> str:
     """What the progress of the config's models counts."""
-    return KINDS[config.profile].unit if config.profile in KINDS else " chars"
+    return " tokens" if writes(config) else " chars"
 
 
-def seq2seq(config: Config, epochs: int, longest: int) -> Seq2SeqConfig:
-    """The numbers of one fine-tuning of the profile `paper`, from the settings `[paper]` (appendix 11.1).
-
-    Args:
-        epochs: passes at most; the best one by validation counts.
-        longest: tokens of the longest answer.
+def paper_numbers(config: Config, epochs: int, longest: int) -> Seq2SeqConfig:
+    """The numbers of one fine-tuning of the profile `paper`, from the settings `[paper]` (appendix 11.1): `epochs` at
+    most, of which the best one by validation counts, and `longest` answers in tokens.
     """
     from builder.models.paper.seq2seq_settings import Seq2SeqConfig
 
-    paper = config.paper
-    return Seq2SeqConfig(
-        epochs=epochs,
-        max_input=paper.max_input,
-        max_output=longest,
-        batch_tokens=paper.batch_tokens,
-        generate_tokens=paper.generate_tokens,
-        batch=paper.batch,
-        rate=paper.rate,
-        warmup=paper.warmup,
-        weight_decay=paper.weight_decay,
-        precision=paper.precision,
-        processes=paper.processes,
-        threads=config.threads,
-        device=config.device,
-    )
+    own = {name: getattr(config.paper, name) for name in _NUMBERS}
+    return Seq2SeqConfig(epochs=epochs, max_output=longest, threads=config.threads, device=config.device, **own)
 
 
-def asking(config: Config) -> Asking:
+_NUMBERS = (
+    "max_input", "batch_tokens", "generate_tokens", "batch", "rate", "warmup", "weight_decay", "precision", "processes",
+)  # fmt: skip
+
+
+def paper_asking(config: Config) -> Asking:
     """How the profile `paper` asks its model."""
     from builder.models.paper.seq2seq_settings import Asking
 
     return Asking(config.paper.template, config.paper.given_aspects, config.paper.constrained)
 
 
-def predict(
-    model: TripletModel, examples: Sequence[Example], progress: Progress | None = None
-) -> list[tuple[Triplet, ...]]:
-    """The triplets of each example's text. Its own triplets give the aspects that are known, to a model that is asked
-    about them.
-    """
-    if isinstance(model, Informed):
-        return model.predict_examples(examples, progress)
-    return model.predict([example.text for example in examples], progress)
-
-
-def written_by(model: TripletModel, elsewhere: Callable[[list[Example]], Iterator[tuple[str, float]]]) -> TripletModel:
-    """A model of the profile `paper` for which `elsewhere` writes: (answer, confidence) for each example."""
-    from builder.models.paper.models import Writer
-
-    assert isinstance(model, Writer), type(model)
-    return replace(model, elsewhere=elsewhere)
-
-
-def write_answers(model: TripletModel, examples: Sequence[Example]) -> list[tuple[str, float]]:
-    """What a model of the profile `paper` writes about each example, and how sure it is."""
-    from builder.models.paper.models import Writer
-
-    assert isinstance(model, Writer), type(model)
-    return [(answer.text, answer.confidence) for answer in model.answers(examples)]
+def find_asked(model: TripletModel) -> Writer | None:
+    """A model whose question names aspects, as it did in training; None of another one."""
+    return cast("Writer", model) if getattr(model, "names_aspects", False) else None
 
 
 def problems(config: Config, folder: Path) -> dict[str, int]:
     """What a model that writes its answers wrote that is no triplet, by reason; empty for models that do not write."""
-    if config.profile not in KINDS:
+    if not writes(config):
         return {}
     from builder.models.paper.models import problem_counts
 
@@ -256,7 +184,7 @@ def load_extractor(folder: Path, device: str = "auto", keep: bool = True) -> Tri
     if _is_paper(folder):
         from builder.models.paper.fine_tuning import load
 
-        writer = _extractor(load(folder), folder)
+        writer = as_writer(load(folder), folder)
         config = replace(writer.config, device=device)
         return replace(writer, config=config, folder=writer.folder if keep else None)
     from builder.models.saved import load as load_embedded
@@ -291,7 +219,8 @@ def _is_paper(folder: Path) -> bool:
     return (folder / "paper.json").is_file()
 
 
-def _extractor(model: object, folder: Path) -> Writer:
+def as_writer(model: object, folder: Path) -> Writer:
+    """A model of the profile `paper` that finds triplets; ModelError for another one."""
     from builder.models.paper.models import Writer
 
     if not isinstance(model, Writer):

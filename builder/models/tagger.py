@@ -27,7 +27,7 @@ from builder.learning.encode import Encoded, TextEncoder, batches, collate, wind
 from builder.learning.loop import course_of, optimizer_of, scope
 from builder.learning.loop import train as learn
 from builder.learning.processes import ALONE, Team
-from builder.learning.task import VALENCE, Example, Progress, TaggerConfig, element, seed_of
+from builder.learning.task import VALENCE, Example, Progress, TaggerConfig, seed_of
 from builder.models.network import CharacterFoundation, Foundation, Spans, TextContext
 from builder.models.tagger_network import ASPECT, OPINION, Candidates, TaggerNetwork, Window
 
@@ -266,7 +266,7 @@ def _elements(
         text, shift = pieces[row].text, pieces[row].span[0]
         full = (start + shift, end + shift)
         parts = runs(core[: end - start], full)
-        made.append((element(text, [full] if is_torn(parts, layer) else parts), element(text, [full])))
+        made.append((Element.at(text, [full] if is_torn(parts, layer) else parts), Element.at(text, [full])))
     return [made[i] for i in back.tolist()]
 
 

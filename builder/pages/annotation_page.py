@@ -21,7 +21,7 @@ from typing import Any
 from builder.core.errors import ConfigError
 from builder.core.records import POLARITIES, VERDICTS, Candidate, Element, Label, Polarity, PoolReview, Span, Triplet
 from builder.gold.agreement import READ
-from builder.gold.items import labels_per_hour, order_reviews, surface
+from builder.gold.items import labels_per_hour, order_reviews
 from builder.gold.items import triplet as added_triplet
 from builder.gold.server import LOCAL, LabelSite, Passwords, read_passwords
 from builder.store import db, gold, pools
@@ -223,9 +223,7 @@ class DatabaseBook:
         if aspect is None or opinion is None:
             raise ValueError("an aspect and an opinion are due")
         polarity = read_polarity(answer["polarity"])
-        t = added_triplet(
-            Element(surface(review.text, aspect), aspect), Element(surface(review.text, opinion), opinion), polarity
-        )
+        t = added_triplet(Element.at(review.text, aspect), Element.at(review.text, opinion), polarity)
         if any(candidate.n is not None and candidate.triplet.key == t.key for candidate in review.candidates):
             raise ValueError("this triplet is a candidate already: label it 1 (YY)")
         i = pools.add(self._connection, review.id, Candidate(None, t))
@@ -386,8 +384,8 @@ def annotation_site(
         if aspect is None or opinion is None:
             raise ValueError("an aspect and an opinion are due")
         due = added_triplet(
-            Element(surface(text, aspect), aspect),
-            Element(surface(text, opinion), opinion),
+            Element.at(text, aspect),
+            Element.at(text, opinion),
             read_polarity(given["polarity"]),
         )
         return teacher.propose(text, due)

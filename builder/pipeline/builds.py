@@ -7,7 +7,6 @@ of the working directory or of the file, and never that of other reviews.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -19,6 +18,7 @@ from typing import Any
 
 from builder.core.config import GONE, Resolved, flat, resolve
 from builder.core.errors import ConfigError, ReleaseError, WorkdirError
+from builder.core.files import digest_file
 from builder.core.settings import DEFAULT_WORKDIR, Config
 from builder.language.lexicon.folders import Folders, find_folders
 from builder.language.lexicon.packs import find_pack, list_packs
@@ -286,7 +286,7 @@ def data_digests(build: Build, lexicon: Lexicon) -> dict[str, object]:
         "base": _base_digest(config),
         "pack model": build.folders.model_digest,
         "audit": _audit_digest(build.workdir),
-        "taught": _taught_digest(build.workdir),
+        "taught": digest_file(taught) if (taught := taught_file(build.workdir)).is_file() else "",
     }
 
 
@@ -373,22 +373,11 @@ def _audit_digest(workdir: Path) -> str:
         return pools.digest(connection)
 
 
-def _taught_digest(workdir: Path) -> str:
-    """The labels that the working directory was taught."""
-    path = taught_file(workdir)
-    return _sha(path) if path.is_file() else ""
-
-
 def _base_digest(config: Config) -> object:
     """The base model of the profile: its name, or what its folder holds. The embedded profile has none."""
     source = kinds.base_of(config)
     if not source or not Path(source).is_dir():
         return source
-    return [(path.name, path.stat().st_size, _sha(path)) for path in sorted(Path(source).iterdir()) if path.is_file()]
-
-
-def _sha(content: bytes | Path) -> str:
-    if isinstance(content, bytes):
-        return hashlib.sha256(content).hexdigest()
-    with content.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
+    return [
+        (path.name, path.stat().st_size, digest_file(path)) for path in sorted(Path(source).iterdir()) if path.is_file()
+    ]

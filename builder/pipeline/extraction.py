@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TextIO, cast
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 from builder.core.config import filled
 from builder.core.errors import ConfigError, InputError
@@ -28,9 +28,9 @@ from builder.core.progress import bar
 from builder.core.settings import Config, Convention
 from builder.engine.reader import Reader, Recipe, RuleSystem, Triplets, split_batches, to_text
 from builder.language.lexicon.folders import folders_in
-from builder.release.export.extract_output import AnsweredText, Writer, writer
+from builder.release.export.extract_output import AnsweredText, Writer
 from builder.reviews.script import Variants
-from builder.reviews.sources.texts import STANDARD, Text, texts
+from builder.reviews.sources.texts import STANDARD, Text
 from builder.reviews.text import view
 
 if TYPE_CHECKING:
@@ -93,15 +93,14 @@ class ModelSystem:
 def open_system(
     workdir: Path | None,
     source: str = "",
-    convention: Convention = "natural",
-    backend: str = "embedded",
-    models: Path | None = None,
+    convention: Convention | None = None,
     aspects: Sequence[str] | None = None,
     domain: str | None = None,
     device: str = "auto",
 ) -> System:
-    """What finds triplets as a working directory does. `backend` and its `models` read for the rules, with the words of
-    `domain`, or of that of the working directory. Models run on `device`, which is that of the build for `auto`.
+    """What finds triplets as the build of a working directory does: with its backend and words, and by its convention
+    and domain if no other is given. Without a build: the embedded backend and `natural`; a published model names its
+    own. Models run on `device`, which is that of the build for `auto`.
 
     A model whose question named aspects in training is asked about those of `aspects` that stand in a text, and about
     those that the rules find in it where none are given.
@@ -113,9 +112,11 @@ def open_system(
     ConfigError where the working directory has no such model, or where a model is wanted without one; and where
     `aspects` are given to a system that is not asked about any.
     """
-    folders = folders_in(workdir)
-    device = device if device != "auto" else build_settings(workdir, source).device
-    recipe = Recipe(convention, replace(folders, domain=domain) if domain else folders, backend, models, device)
+    settings, folders = build_settings(workdir, source), folders_in(workdir)
+    device = device if device != "auto" else settings.device
+    models = Path(settings.annotate.models) if settings.annotate.models else None
+    folders = replace(folders, domain=domain) if domain else folders
+    recipe = Recipe(convention or settings.rules.convention, folders, settings.annotate.backend, models, device)
     if source == "rules":
         if aspects is not None:
             raise _not_asked("the rules find aspects themselves")
@@ -156,24 +157,6 @@ def _joined(name: str, holds: Holder) -> System:
     """Rules and model together."""
     predict, reader = holds
     return ModelSystem(name, predict, reader.lexicon.variants, reader)
-
-
-def open_build_system(
-    workdir: Path | None,
-    source: str = "",
-    convention: Convention | None = None,
-    aspects: Sequence[str] | None = None,
-    domain: str | None = None,
-    device: str = "auto",
-) -> System:
-    """What finds triplets as the build of a working directory does: with its backend and words, and by its convention
-    and domain if no other is given. Without a build: the embedded backend and `natural`; a published model names its
-    own.
-    """
-    settings = build_settings(workdir, source)
-    models = Path(settings.annotate.models) if settings.annotate.models else None
-    chosen = convention or settings.rules.convention
-    return open_system(workdir, source, chosen, settings.annotate.backend, models, aspects, domain, device)
 
 
 def is_model_folder(source: str) -> bool:
@@ -219,15 +202,14 @@ def _model_name(workdir: Path, source: str) -> str:
 
 
 def _tagging(folder: Path, device: str, recipe: Recipe, aspects: Sequence[str] | None, keep: bool = True) -> Predict:
-    from builder.models.kinds import Asked, load_extractor
+    from builder.models.kinds import find_asked, load_extractor
     from builder.models.paper.templates import aspect_text
 
     model = load_extractor(folder, device, keep)
-    if not isinstance(model, Asked) or not model.names_aspects:
+    if (asked := find_asked(model)) is None:
         if aspects is not None:
             raise _not_asked(f"{folder.name} was trained without aspects in its question")
         return model.predict
-    asked = model
     rules = RuleSystem(recipe)
 
     def predict(texts: Sequence[str]) -> list[Triplets]:
@@ -253,14 +235,6 @@ class Counts:
     texts: int = 0
     triplets: int = 0
     seconds: float = 0.0
-
-
-def extract_file(
-    source: Path, target: Path, system: str, workdir: Path | None, convention: str, workers: int
-) -> Counts:
-    """Extract from a file into JSON lines. InputError names the line that holds no text."""
-    chosen = open_build_system(workdir, system, cast(Convention, convention))
-    return extract_texts(texts(source), target, chosen, writer("jsonl", convention != "natural"), workers)
 
 
 def extract_texts(

@@ -20,11 +20,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from builder.core.annotators import ANNOTATORS, Annotators, join_annotators, name_annotators
 from builder.core.errors import ConfigError, InputError
 from builder.core.files import parse_json
-from builder.core.records import Element, Label, Polarity, Review, Triplet, polarity_of
+from builder.core.records import POLARITIES, VALENCES, Element, Label, Polarity, Review, Triplet, polarity_of, surface
 from builder.core.settings import Evaluate
-from builder.core.wording import ANNOTATORS, Annotators, counted, join_annotators, name_annotators
+from builder.core.wording import counted
 from builder.gold.agreement import AuditResult, describe_audit, measure_audit
 from builder.gold.pool import PoolLayer, layer_of
 from builder.pipeline.context import Context
@@ -167,7 +168,6 @@ def _only_model(connection: sqlite3.Connection, pool_id: str, where: str) -> str
 
 _LINES = 'each line is {"id": …, "text": …, "triplets": […], "annotators": …}'
 _SPANS = "name the spans of each element in the text; `builder gold gain` alone takes labels without spans"
-_VALENCE: dict[Polarity, float] = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,13 +290,13 @@ def labelled(rows: Iterable[dict[str, object]], reviews: Iterable[Review], path:
 
 
 def _triplet(row: object, text: str, where: str) -> Triplet:
-    if isinstance(row, dict) and row.get("polarity", "POS") not in tuple(_VALENCE):
+    if isinstance(row, dict) and row.get("polarity", "POS") not in POLARITIES:
         fault = f"gold triplet {row!r}: there is no polarity {row['polarity']!r}"
-        raise InputError(fault, where=where, fix=f"write {', '.join(_VALENCE)}")
+        raise InputError(fault, where=where, fix=f"write {', '.join(POLARITIES)}")
     try:
         assert isinstance(row, dict)
         polarity: Polarity = row["polarity"]
-        valence = float(row.get("valence", _VALENCE[polarity]))
+        valence = float(row.get("valence", VALENCES[polarity]))
         aspect, aspect_full, opinion, opinion_full = (
             _element(row, name, text) for name in ("aspect", "aspect_full", "opinion", "opinion_full")
         )
@@ -313,15 +313,10 @@ def _triplet(row: object, text: str, where: str) -> Triplet:
 def _element(row: dict[str, Any], name: str, text: str) -> Element:
     """An element with its spans; gold without `_full` forms gives the plain ones for both."""
     given = name if name in row else name.removesuffix("_full")
-    surface, spans = row[given], tuple((start, end) for start, end in row[f"{given}_spans"])
-    if (
-        not spans
-        or spans[0][0] < 0
-        or not in_order(spans)
-        or "".join(text[start:end] for start, end in spans) != surface
-    ):
-        raise ValueError(f"{surface!r} does not stand at {spans}")
-    return Element(surface, spans)
+    words, spans = row[given], tuple((start, end) for start, end in row[f"{given}_spans"])
+    if not spans or spans[0][0] < 0 or not in_order(spans) or surface(text, spans) != words:
+        raise ValueError(f"{words!r} does not stand at {spans}")
+    return Element(words, spans)
 
 
 def measured(connection: sqlite3.Connection, pool: str) -> AuditResult:

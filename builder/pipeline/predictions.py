@@ -29,15 +29,16 @@ from typing import TYPE_CHECKING, TypeVar
 from builder.core.errors import ModelError
 from builder.core.files import replacing
 from builder.core.progress import ModelBar
-from builder.core.records import Triplet, Verdict
+from builder.core.records import Element, Triplet, Verdict
 from builder.core.settings import Config
 from builder.core.shards import Crew, Job, Parcel
 from builder.core.shards.local import LocalCrew
-from builder.learning.task import VALENCE, Example, Judge, TripletModel, element
+from builder.learning.task import VALENCE, Example, Judge, TripletModel
 from builder.models import kinds
 from builder.pipeline.context import Context
 
 if TYPE_CHECKING:
+    from builder.models.paper.models import Writer
     from builder.models.shipped import Shares, ShippedModel
     from builder.models.tagger import Proposal
 
@@ -116,13 +117,9 @@ def _to_row(chance: float, triplet: Triplet) -> list[object]:
 def _read_line(text: str, line: bytes) -> list[Proposal]:
     out = []
     for chance, confidence, polarity, source, *elements in json.loads(line):
-        parts = [element(text, [(start, end) for start, end in spans]) for spans in elements]
-        aspect, aspect_full, opinion, opinion_full = parts
-        valence = VALENCE[polarity]
-        triplet = Triplet(
-            aspect, aspect_full, opinion, opinion_full, polarity, valence, source=source, confidence=confidence
-        )
-        out.append((chance, triplet))
+        aspect, aspect_full, opinion, opinion_full = (Element.at(text, map(tuple, spans)) for spans in elements)
+        parts = aspect, aspect_full, opinion, opinion_full
+        out.append((chance, Triplet(*parts, polarity, VALENCE[polarity], source=source, confidence=confidence)))
     return out
 
 
@@ -150,14 +147,10 @@ _FILES = (
 
 
 def classify(
-    context: Context,
-    judge: Judge,
-    folder: Path,
-    progress: CharacterProgress,
-    items: Iterable[Example],
+    context: Context, judge: Judge, folder: Path, progress: CharacterProgress, items: Iterable[Example]
 ) -> Iterator[Verdicts]:
     """The verdicts of the judge saved in `folder` on each item."""
-    if context.config.profile in kinds.KINDS and not _is_spread(context.config):
+    if kinds.writes(context.config) and not _is_spread(context.config):
         return iter(judge.classify(list(items), progress.shown))
     return _spread(context, _judge, folder, judge.digest, _classify, items, progress, "judging")
 
@@ -166,10 +159,11 @@ def extract(
     context: Context, model: TripletModel, folder: Path, progress: CharacterProgress, items: Iterable[Example]
 ) -> Iterator[tuple[Triplet, ...]]:
     """The triplets that the extractor saved in `folder` predicts for each item's text."""
-    if context.config.profile in kinds.KINDS:
+    if kinds.writes(context.config):
+        writer = kinds.as_writer(model, folder)
         if _is_spread(context.config):
-            model = kinds.written_by(model, lambda asked: _written(context, model, folder, progress, asked))
-        return iter(kinds.predict(model, list(items), progress.shown))
+            writer = replace(writer, elsewhere=lambda asked: _written(context, model, folder, progress, asked))
+        return iter(writer.predict_examples(list(items), progress.shown))
     return _spread(context, _extractor, folder, model.digest, _predict, items, progress, "tagging")
 
 
@@ -240,7 +234,7 @@ def _gpus(config: Config) -> int:
 def _written(
     context: Context, model: TripletModel, folder: Path, progress: CharacterProgress, items: list[Example]
 ) -> Iterator[tuple[str, float]]:
-    return _spread(context, _extractor, folder, model.digest, _answer, items, progress, "writing")
+    return _spread(context, _writer, folder, model.digest, _answer, items, progress, "writing")
 
 
 def answer_pairs(
@@ -288,6 +282,10 @@ def _extractor(folder: Path, digest: str, device: str) -> TripletModel:
     return replace(model, config=replace(model.config, threads=1)) if isinstance(model, Tagger) else model
 
 
+def _writer(folder: Path, digest: str, device: str) -> Writer:
+    return kinds.as_writer(_extractor(folder, digest, device), folder)
+
+
 def _check_digest(digest: str, due: str, folder: Path) -> None:
     if digest != due:
         raise ModelError(
@@ -305,8 +303,8 @@ def _predict(model: TripletModel, items: list[Example]) -> list[tuple[Triplet, .
     return model.predict([item.text for item in items])
 
 
-def _answer(model: TripletModel, items: list[Example]) -> list[tuple[str, float]]:
-    return kinds.write_answers(model, items)
+def _answer(writer: Writer, items: list[Example]) -> list[tuple[str, float]]:
+    return [(answer.text, answer.confidence) for answer in writer.answers(items)]
 
 
 def _score(model: ShippedModel, items: list[Example]) -> list[tuple[Shares, list[Proposal]]]:

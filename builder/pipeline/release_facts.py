@@ -15,11 +15,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from builder import __version__
+from builder.core.annotators import describe_annotators
 from builder.core.config import flat
 from builder.core.errors import ConfigError, ReleaseError
-from builder.core.limits import by_source
+from builder.core.licences import by_source
 from builder.core.records import POLARITIES
-from builder.core.wording import counted, describe_annotators
+from builder.core.wording import counted
 from builder.gold.metrics import Answer
 from builder.gold.metrics.scores import Metric
 from builder.gold.metrics.systems import Settings, measure
@@ -37,7 +38,7 @@ from builder.release.reading import Existing, existing, parse, parsed, versions
 from builder.release.statistics import Tally
 from builder.release.verify import verify
 from builder.store import db, released, reviews, runs, triplets
-from builder.store.labels import GOLD, SILVER, LabelledLayer
+from builder.store.labels import GOLD, SILVER
 
 REASONS = (
     "unsure", "whole", "masked", "span", "contradiction", "overlap", "masked-duplicate", "near-duplicate", "emptied",
@@ -175,15 +176,10 @@ def _describe_split(context: Context, draft: SplitDraft, tally: Tally) -> SplitF
         count,
         tally.counts["triplets"],
         {polarity: tally.polarities[polarity] for polarity in POLARITIES},
-        _describe_layers(draft.layers, tally),
-    )
-
-
-def _describe_layers(layers: Mapping[str, LabelledLayer], tally: Tally) -> tuple[LayerFacts, ...]:
-    """The layers of a split that are labelled in full, and by whom."""
-    return tuple(
-        LayerFacts(name, layer.labelled_by, tally.layers[name].reviews, tally.layers[name].triplets, layer.annotators)
-        for name, layer in layers.items()
+        tuple(
+            LayerFacts(name, layer.labelled_by, (held := tally.layers[name]).reviews, held.triplets, layer.annotators)
+            for name, layer in draft.layers.items()
+        ),
     )
 
 
@@ -309,8 +305,7 @@ def _name(release: Existing | None) -> str | None:
 
 def _refuse_drop(context: Context, numbering: _Numbering) -> None:
     settings = context.config.release
-    drops = numbering.diff.drops(settings.max_drop) if numbering.diff and not settings.drop_reason else []
-    if drops:
+    if drops := numbering.diff.drops(settings.max_drop) if numbering.diff and not settings.drop_reason else []:
         raise ReleaseError(
             f"more than {settings.max_drop:.0%} of release {_name(numbering.parent)} would be gone "
             f"({'; '.join(drops)})",

@@ -33,7 +33,7 @@ from builder.pipeline import judging
 from builder.pipeline.context import ArrivedWords, Context, pack_words, unpack_words
 from builder.pipeline.judging import join_rows
 from builder.pipeline.rounds import accepts
-from builder.release.export.records import Judged, ReviewRow, TripletRow, triplet_row
+from builder.release.export.records import Judged, ReviewRow, TripletRow, answers_of, triplet_row
 from builder.release.package import write_row
 from builder.reviews.dedup.near_duplicates import normal
 from builder.reviews.privacy import masking as privacy
@@ -101,13 +101,9 @@ def build_row(
     }  # fmt: skip
     if names := context.config.input.keep_columns:
         cells = reviews.columns_of(context.connection, review.id)
-        row["columns"] = {name: _mask_cell(cells.get(name), review.place) for name in names}
+        own = [review.place] if review.place else []
+        row["columns"] = {name: privacy.mask(cells[name], own).text if name in cells else None for name in names}
     return row, dropped
-
-
-def _mask_cell(cell: str | None, place: str | None) -> str | None:
-    """A cell of a column that passes through, without the personal data that texts lose."""
-    return None if cell is None else privacy.mask(cell, [place] if place else []).text
 
 
 def _language(context: Context, review: Review) -> str:
@@ -217,7 +213,7 @@ def _mask(triplet: Triplet, masked: privacy.Masked, source: str, text: str) -> T
                 moved = min(moved[0], whole[-1][0]), max(moved[1], whole[-1][1])
                 whole.pop()
             whole.append(moved)
-        return Element("".join(text[start:end] for start, end in whole), tuple(whole))
+        return Element.at(text, whole)
 
     return triplet.mapped(move)
 
@@ -326,38 +322,27 @@ def _build_review(
     by = next((name for name in (GOLD, SILVER) if name in layers and review.id in layers[name].reviews), "")
     stored = [triplet for layer, triplet in marked if layer == by]
     row, dropped = build_row(context, categories, review, by or SILVER, stored, labelled=bool(by))
-    if not by and SILVER in layers:
-        return _left_out(review, row, [Rejection(row["id"], "unlabelled", _UNLABELLED, review.id, None)])
     compared: Compared = {}
+    left_out = BuiltReview(review.id, row["id"], b"", b"", "", dropped, compared)
+    if not by and SILVER in layers:
+        why = "the layers of test were labelled, and nobody labelled this review"
+        return left_out._replace(dropped=[Rejection(row["id"], "unlabelled", why, review.id, None)])
     if by == GOLD:
         for other in ("", SILVER):
             if not other or (other in layers and review.id in layers[other].reviews):
                 silver = [triplet for layer, triplet in marked if layer == other]
                 instead = build_row(context, categories, review, SILVER, silver, labelled=bool(other))[0]
-                compared[other] = _answers(row), _answers(instead)
+                compared[other] = answers_of(row), answers_of(instead)
     if not row["triplets"] and (reason := _unfit(context, stored, bool(by))):
-        return _left_out(review, row, [*dropped, Rejection(row["id"], *reason, review.id, None)], compared)
+        return left_out._replace(dropped=[*dropped, Rejection(row["id"], *reason, review.id, None)])
     written = b"\t".join(part.rstrip(b"\n") for part in write_row(row)[1:]) + b"\n"  # JSON holds no bare tab
     return BuiltReview(review.id, row["id"], written, hashed(row["text"]), row["text"], dropped, compared)
-
-
-def _left_out(
-    review: Review, row: ReviewRow, dropped: list[Rejection], compared: Compared | None = None
-) -> BuiltReview:
-    return BuiltReview(review.id, row["id"], b"", b"", "", dropped, compared or {})
-
-
-_UNLABELLED = "the layers of test were labelled, and nobody labelled this review"
 
 
 def _marked(context: Context, layer: LabelledLayer, task: SplitRange) -> Iterator[_Marked]:
     """The triplets of a layer with its name."""
     for triplet in triplets.proposed(context.connection, layer.source, task.split, within=task.within):
         yield layer.name, triplet
-
-
-def _answers(row: ReviewRow) -> list[Answer]:
-    return [(triplet["aspect"]["text"], triplet["opinion"]["text"], triplet["polarity"]) for triplet in row["triplets"]]
 
 
 def _unfit(context: Context, stored: Sequence[StoredTriplet], is_labelled: bool) -> tuple[str, str] | None:

@@ -80,8 +80,7 @@ def finish_round(
     connection, name = context.connection, f"{result.variant}{result.number}"
     with db.atomic(connection):
         source = triplets.source(connection, name, "model", result.digest)
-        rules = triplets.source_id(connection, "rules")
-        assert rules is not None
+        rules = triplets.require_source(connection, "rules")
         if result.predictions is None:
             triplets.repeat(connection, rules, source)
         else:
@@ -112,8 +111,7 @@ def judge_new(context: Context, judge: Judge, proposer: int, shown: ModelBar, kn
     about those whose verdict is `known`.
     """
     connection = context.connection
-    source = triplets.source_id(connection, judging.NAME)
-    assert source is not None
+    source = triplets.require_source(connection, judging.NAME)
     for split in SPLITS:
         verdicts = triplets.judged(connection, proposer, source, split)
         answers: list[tuple[int, Verdict | None, float]] = []
@@ -149,8 +147,7 @@ def readable_reviews(context: Context, split: str) -> Iterator[Review]:
     """The reviews that models read: of train those with a rule triplet (the paper's successfully analysed ones); all
     of valid and test.
     """
-    rules = triplets.source_id(context.connection, "rules")
-    assert rules is not None
+    rules = triplets.require_source(context.connection, "rules")
     return reviews.in_split(context.connection, split, rules if split == "train" else None)
 
 
@@ -167,14 +164,12 @@ def train_extractor(context: Context, name: str, ids: list[int], shown: ModelBar
     from builder.models.tagger import train_tagger
 
     connection, config = context.connection, context.config
-    rules = triplets.source_id(connection, "rules")
-    assert rules is not None
+    rules = triplets.require_source(connection, "rules")
     train = list_examples(context, triplets.subset(connection, ids, config.self_train.most))
     valid = list_examples(context, triplets.proposed(connection, rules, "valid", config.self_train.most // 10))
     checkpoints = context.models / f"{shared or _SHARED.get(name, name)}.training"
-    if config.profile in kinds.KINDS:
-        folder = context.models / name
-        return kinds.KINDS[config.profile].train_extractor(config, train, valid, folder, checkpoints, shown)
+    if kinds.writes(config):
+        return kinds.train_writer(config, train, valid, context.models / name, checkpoints, shown)
     chars = sum(len(example.text) for example in train)
     settings = kinds.training_settings(TaggerConfig, config, config.self_train.epochs, chars)
     base = kinds.load_foundation(config, (example.text for example in train))
@@ -185,20 +180,14 @@ def train_extractor(context: Context, name: str, ids: list[int], shown: ModelBar
 
 
 def predict_splits(
-    context: Context,
-    model: TripletModel,
-    name: str,
-    after: list[int],
-    shown: ModelBar,
-    splits: Sequence[str] = SPLITS,
+    context: Context, model: TripletModel, name: str, after: list[int], shown: ModelBar, splits: Sequence[str] = SPLITS
 ) -> Iterator[tuple[int, Triplet]]:
     """The triplets that M_i predicts for every review that models read, in offsets of the stored text.
 
     A model may see what is known of a review: S_i in the train split, the rules' triplets elsewhere.
     """
     connection = context.connection
-    rules = triplets.source_id(connection, "rules")
-    assert rules is not None
+    rules = triplets.require_source(connection, "rules")
     for split in splits:
         stored = triplets.subset(connection, after) if split == "train" else triplets.proposed(connection, rules, split)
         pairs = (
@@ -227,15 +216,12 @@ TEMPLATE_SOURCES: dict[str, Template] = {"template-1": "1", "template-2": "2"}
 def compare(context: Context, judge: Judge) -> runs.Counts:
     """Train what is due of the two models; how many triplets each predicts for test."""
     connection = context.connection
-    rules = triplets.source_id(connection, "rules")
-    assert rules is not None and triplets.source_id(connection, judging.NAME) is not None, "both have run"
+    rules, _ = (triplets.require_source(connection, name) for name in ("rules", judging.NAME))
     counts: dict[str, int | float | str] = {}
     for name, template in TEMPLATE_SOURCES.items():
         if triplets.source_id(connection, name) is None:
             _run(context, judge, name, template, [kept.id for kept in triplets.proposed(connection, rules, "train")])
-        source = triplets.source_id(connection, name)
-        assert source is not None, name
-        counts[f"{name} test"] = triplets.count(connection, source, "test")
+        counts[f"{name} test"] = triplets.count(connection, triplets.require_source(connection, name), "test")
     return counts
 
 

@@ -115,9 +115,7 @@ def settle_splits(context: Context, source: int) -> None:
 def _store_splits(connection: sqlite3.Connection, chosen: Sequence[str | None], ids: Sequence[int]) -> None:
     reviews.set_splits(connection, zip(chosen, ids, strict=True))
     reviews.clear_rejected(connection, "split")
-    reviews.reject_nowhere(
-        connection, "split", "near-duplicate", "it is a near-duplicate, or of the group, of reviews in different splits"
-    )
+    reviews.reject_nowhere(connection, "it is a near-duplicate, or of the group, of reviews in different splits")
 
 
 def _groups(connection: sqlite3.Connection, ids: Sequence[int]) -> Groups | None:

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from builder.core.limits import known_to_hubs
-from builder.core.wording import NOT_STATED
+from builder.core.annotators import NOT_STATED
+from builder.core.licences import known_to_hubs
 from builder.release import layers, origin, parquet, sections
-from builder.release.manifest import MASKED, MASKING, UNMASKED, Content, Facts, size_of
+from builder.release.manifest import MASKED, MASKING, UNMASKED, Content, Facts, interval, size_of
 from builder.release.reading import kept_columns
 from builder.release.sections import quality_section
 from builder.release.statistics import table
@@ -422,16 +422,12 @@ def _scores(facts: ModelFacts) -> str:
     if not facts.scores:
         return "Not measured."
     rows = [
-        f"| {against} | {split} | {metric} | {value:.1f} | {_interval(low, high)} |"
+        f"| {against} | {split} | {metric} | {value:.1f} | {interval(low, high)} |"
         for against, split, metric, value, low, high in facts.scores
     ]
     head = ["| against | split | metric | percent | 95% interval |", "|---|---|---|---|---|"]
     against_rules = "" if any(score[0] == "gold" for score in facts.scores) else _AGAINST_RULES
     return "\n".join([*head, *rows]) + against_rules
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{low:.1f} to {high:.1f}"
 
 
 def _transformers() -> str:

@@ -22,6 +22,7 @@ from threading import Thread
 from typing import Any, Literal
 
 from builder.core.errors import ConfigError, ReleaseError, install_command
+from builder.core.files import digest_file
 from builder.core.wording import counted
 from builder.release.verify import verify
 
@@ -242,8 +243,7 @@ def _same(remote: Any, file: Path) -> bool:
     if remote.size != file.stat().st_size:
         return False
     if remote.lfs is not None:
-        with file.open("rb") as handle:
-            return bool(remote.lfs.sha256 == hashlib.file_digest(handle, "sha256").hexdigest())
+        return bool(remote.lfs.sha256 == digest_file(file))
     content = file.read_bytes()
     return bool(
         remote.blob_id == hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict, cast
 
+from builder.core.records import surface
 from builder.release import parquet
 from builder.release.export.records import ReviewRow, completed
 from builder.release.reading import FORMAT
@@ -119,11 +120,7 @@ def faults(row: Any, layer: str, texts: Mapping[str, str]) -> Iterator[str]:
         return
     try:
         made = rewritten(texts[row["source_id"]], row["source_span"], row["edits"])
-        astray = [
-            aspect
-            for aspect in row["aspects"]
-            if "".join(row["text"][start:end] for start, end in aspect["spans"]) != aspect["text"]
-        ]
+        astray = [aspect for aspect in row["aspects"] if surface(row["text"], aspect["spans"]) != aspect["text"]]
     except (ValueError, KeyError, TypeError) as error:
         yield f"its edits cannot be applied, or its aspects be found: {error}"
         return

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from builder.core.files import digest_file
 from builder.release.reading import FORMAT, kept_columns
 
 # ---- Figures of quality
@@ -223,10 +224,7 @@ MASKED: Mapping[str, str] = {
     "[店名]": "the reviewed place's own name, with its branch, and names that a review says are a shop's",
 }
 """What stands for what."""
-PRIVACY = {
-    "masked": MASKED,
-    "not_released": ["authors", "places", "raw texts", "input files"],
-}
+PRIVACY = {"masked": MASKED, "not_released": ["authors", "places", "raw texts", "input files"]}
 """What is done for privacy where no column passes through; `verify` looks for what a mask should have covered."""
 MASKING = (
     "A language model invented 1,024 sentences with and without names, addresses and places. On the 140 written last, "
@@ -327,8 +325,7 @@ def sha256(content: bytes) -> str:
 
 def stored(path: Path) -> Stored:
     """A file of the disk, measured."""
-    with path.open("rb") as handle:
-        return Stored(path, path.stat().st_size, hashlib.file_digest(handle, "sha256").hexdigest())
+    return Stored(path, path.stat().st_size, digest_file(path))
 
 
 def size_of(content: Content) -> int:

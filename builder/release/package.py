@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from builder.core.errors import ReleaseError
 from builder.core.files import sync
-from builder.core.limits import is_spdx_name
+from builder.core.licences import is_spdx_name
 from builder.core.shards import Crew
 from builder.release import layers, origin, parquet
 from builder.release.card import HUB_SPLITS, card

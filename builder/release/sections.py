@@ -15,9 +15,11 @@ import json
 import re
 from collections.abc import Mapping
 
-from builder.core.wording import counted, describe_annotators
+from builder.core.annotators import describe_annotators
+from builder.core.records import Element
+from builder.core.wording import counted
 from builder.release import origin
-from builder.release.export.records import ElementRow, ReviewRow
+from builder.release.export.records import ElementRow, ReviewRow, element_row
 from builder.release.manifest import Facts, interval, markdown, metric_name, sentence, system_name
 from builder.release.reading import kept_columns
 
@@ -95,7 +97,7 @@ def example() -> ReviewRow:
     text = "滷肉飯不會太油，老闆也親切"
 
     def element(*spans: tuple[int, int]) -> ElementRow:
-        return {"text": "".join(text[start:end] for start, end in spans), "spans": [list(span) for span in spans]}
+        return element_row(Element.at(text, spans))
 
     rice, host, greasy, kind = element((0, 3)), element((8, 10)), element((3, 5), (6, 7)), element((11, 13))
     return {

@@ -18,15 +18,11 @@ _MASKS = re.compile("|".join(map(re.escape, REPLACEMENTS.values())))
 
 def statistics(rows: Mapping[str, Iterable[ReviewRow]]) -> dict[str, Numbers]:
     """Split -> its numbers."""
-    return {split: of(reviews) for split, reviews in rows.items()}
-
-
-def of(rows: Iterable[ReviewRow]) -> Numbers:
-    """The numbers of some reviews."""
-    tally = Tally()
-    for row in rows:
-        tally.take(row)
-    return tally.numbers()
+    tallies = {split: Tally() for split in rows}
+    for split, reviews in rows.items():
+        for row in reviews:
+            tallies[split].take(row)
+    return {split: tally.numbers() for split, tally in tallies.items()}
 
 
 @dataclass(slots=True)

@@ -10,15 +10,15 @@ The rows of a release checked part by part: what `verify` has workers do.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from builder.core.errors import ReleaseError
+from builder.core.errors import BuilderError, ReleaseError
+from builder.core.files import digest_file
 from builder.core.machine import uncollected
 from builder.core.records import POLARITIES
 from builder.core.shards import Crew, Job
@@ -187,7 +187,7 @@ def _checksums(release: Path, path: Path) -> Iterator[str]:
     for name in sorted(present.keys() - digests.keys()):
         yield f"{name}: not part of the release"
     for name in sorted(digests.keys() & present.keys()):
-        if not present[name].is_file() or _sha256(present[name]) != digests[name]:
+        if not present[name].is_file() or digest_file(present[name]) != digests[name]:
             yield f"{name}: its bytes have changed"
     due = {folder.as_posix() for name in digests for folder in Path(name).parents}
     folders = (folder for folder in release.rglob("*") if folder.is_dir() and not folder.is_symlink())
@@ -196,11 +196,6 @@ def _checksums(release: Path, path: Path) -> Iterator[str]:
             yield f"{folder}/: not part of the release"
     if "manifest.json" not in digests:
         yield "manifest.json: not listed in SHA256SUMS"
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def _content(release: Path, crew: Crew, apart: Mapping[str, str], seen: Seen | None) -> Iterator[str]:
@@ -351,7 +346,7 @@ def _files(release: Path, files: Mapping[str, Any], layout: int) -> Iterator[str
         if (
             not (release / name).is_file()
             or (release / name).stat().st_size != facts["bytes"]
-            or _sha256(release / name) != facts["sha256"]
+            or digest_file(release / name) != facts["sha256"]
         ):
             yield f"{name}: not as manifest.json says"
     if layout > 1:
@@ -404,3 +399,21 @@ def _lines(path: Path) -> Iterator[str]:
     """Lines as they end in a line feed: texts may hold other line separators."""
     with path.open("rb") as handle:
         yield from map(text_of, handle)
+
+
+@contextmanager
+def naming_faults(*releases: Path) -> Iterator[None]:
+    """Whatever is raised inside the block about a release with faults, as a `ReleaseError` that leads to `verify`.
+
+    About sound releases it is a defect of ours, and passes through, as what the file system refuses does.
+    """
+    try:
+        yield
+    except (BuilderError, OSError):
+        raise
+    except Exception as error:  # rows of any shape: there is nothing that they cannot raise
+        for release in releases:
+            if verify(release):
+                what, fix = "its rows cannot be read as a release's", "`builder verify` names the faults"
+                raise ReleaseError(what, where=str(release), fix=fix) from error
+        raise

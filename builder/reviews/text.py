@@ -220,7 +220,7 @@ class View:
                 merged[-1] = merged[-1][0], max(end, merged[-1][1])
             else:
                 merged.append((start, end))
-        return Element("".join(source[start:end] for start, end in merged), tuple(merged))
+        return Element.at(source, merged)
 
     def _seen_parts(self, span: Span, source: str) -> Iterator[Span]:
         """The stored code points of a view span, without gaps that hold nothing to see."""

@@ -80,7 +80,7 @@ def make_tables(connection: sqlite3.Connection) -> None:
     connection.create_function("fold", 1, fold, deterministic=True)
     for name in TABLES:
         connection.execute(f"DROP TABLE IF EXISTS {name}")
-    released = connection.execute("SELECT EXISTS (SELECT 1 FROM released)").fetchone()[0]
+    released = queries.read_value(connection, "SELECT EXISTS (SELECT 1 FROM released)")
     for statement in _statements(_REVIEWS) + _statements(_FACETS) + _statements(_WORDS):
         connection.execute(statement, {"released": released} if ":released" in statement else {})
     for role in ("aspect", "opinion"):
@@ -251,7 +251,7 @@ def kinds_there(connection: sqlite3.Connection) -> int:
 
 def is_review(connection: sqlite3.Connection, i: int) -> bool:
     """Whether there is a review with this row id."""
-    return connection.execute("SELECT 1 FROM reviews WHERE id = ?", (i,)).fetchone() is not None
+    return bool(queries.read_value(connection, "SELECT 1 FROM reviews WHERE id = ?", (i,)))
 
 
 # ---- Words
@@ -306,21 +306,15 @@ class Word:
 _POLARITIES = "sum(f.polarity = 'POS') AS POS, sum(f.polarity = 'NEG') AS NEG, sum(f.polarity = 'NEU') AS NEU"
 
 
-def top(connection: sqlite3.Connection, role: Role, script: Script, limit: int) -> list[Counts]:
-    """The released words of a role, most frequent first: as `script` writes them, with the folded word."""
+def list_words(
+    connection: sqlite3.Connection, role: Role, script: Script, limit: int, part: str | None = None
+) -> list[Counts]:
+    """Words of a role, most frequent first, as `script` writes them, with the folded word: those that are released, or
+    those that hold a folded `part`.
+    """
     rows = connection.execute(
-        f"SELECT word, {script}, POS, NEG, NEU FROM word_counts WHERE role = ? AND released"
-        " ORDER BY released DESC, candidates DESC, word LIMIT ?",
-        (role, limit),
-    )
-    return [dict(zip(("word", "shown", "POS", "NEG", "NEU"), row, strict=True)) for row in rows]
-
-
-def like(connection: sqlite3.Connection, role: Role, part: str, script: Script, limit: int) -> list[Counts]:
-    """Words of a role that hold a folded `part`, or all, most frequent first."""
-    rows = connection.execute(
-        f"SELECT word, {script}, POS, NEG, NEU FROM word_counts WHERE role = ? AND instr(word, ?)"
-        " ORDER BY released DESC, candidates DESC, word LIMIT ?",
+        f"SELECT word, {script}, POS, NEG, NEU FROM word_counts WHERE role = ?1 AND iif(?2 IS NULL, released,"
+        " instr(word, ?2)) ORDER BY released DESC, candidates DESC, word LIMIT ?3",
         (role, part, limit),
     )
     return [dict(zip(("word", "shown", "POS", "NEG", "NEU"), row, strict=True)) for row in rows]

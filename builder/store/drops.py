@@ -108,14 +108,13 @@ def _candidate(row: Sequence[Any]) -> _Candidate:
 
 def _reject(candidate: _Candidate, kept: Sequence[_Candidate], review: int, selection: Selection) -> Rejection:
     reason, detail = _explain(candidate, kept, selection)
-    judged = reason in ("judged_no_pair", "judged_polarity", "unsure", "replaced") and candidate.score is not None
-    below = judged and selection.drop is not None and (candidate.score or 0.0) < selection.drop
-    limit = selection.drop if below else None
-    if judged:
-        detail += f"; {candidate.judge} gives it {candidate.score:.3f} ({candidate.label or 'abstains'})"
-        detail += f", below its limit of {limit:g}" if limit is not None else ""
-    verdict = (candidate.judge, candidate.score, limit) if judged else (None, None, None)
-    return Rejection(candidate.item, reason, detail, review, candidate.id, *verdict)
+    rejection = Rejection(candidate.item, reason, detail, review, candidate.id)
+    if reason not in ("judged_no_pair", "judged_polarity", "unsure", "replaced") or candidate.score is None:
+        return rejection
+    limit = selection.drop if selection.drop is not None and candidate.score < selection.drop else None
+    detail += f"; {candidate.judge} gives it {candidate.score:.3f} ({candidate.label or 'abstains'})"
+    detail += f", below its limit of {limit:g}" if limit is not None else ""
+    return rejection._replace(detail=detail, judge=candidate.judge, score=candidate.score, score_limit=limit)
 
 
 def _explain(candidate: _Candidate, kept: Sequence[_Candidate], selection: Selection) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from builder.store import search
 from builder.store.browse import RELEASED
+from builder.store.queries import read_value
 
 NONE = "(none)"
 """A filter's value for reviews and triplets that have no such value."""
@@ -64,7 +65,7 @@ class Neighbours:
 def count(connection: sqlite3.Connection, filters: Filters) -> int:
     """How many reviews there are."""
     where, given = _reviews(filters)
-    return int(connection.execute(f"SELECT count(*) FROM review_list r WHERE {where}", given).fetchone()[0])
+    return int(read_value(connection, f"SELECT count(*) FROM review_list r WHERE {where}", given))
 
 
 def page(connection: sqlite3.Connection, filters: Filters, limit: int, offset: int) -> list[search.Hit]:
@@ -83,10 +84,9 @@ def page(connection: sqlite3.Connection, filters: Filters, limit: int, offset: i
 def review_at(connection: sqlite3.Connection, filters: Filters, place: int) -> int | None:
     """The review at a place of the list, from 0."""
     where, given = _reviews(filters)
-    row = connection.execute(
-        f"SELECT r.id FROM review_list r WHERE {where} ORDER BY r.id LIMIT 1 OFFSET :place", {**given, "place": place}
-    ).fetchone()
-    return None if row is None else int(row[0])
+    asked = f"SELECT r.id FROM review_list r WHERE {where} ORDER BY r.id LIMIT 1 OFFSET :place"
+    review: int | None = read_value(connection, asked, {**given, "place": place})
+    return review
 
 
 def neighbours(connection: sqlite3.Connection, filters: Filters, review: int, total: int) -> Neighbours:
@@ -94,14 +94,13 @@ def neighbours(connection: sqlite3.Connection, filters: Filters, review: int, to
     where, given = _reviews(filters)
     given["review"] = review
 
-    def read(what: str, condition: str) -> int | None:
-        row = connection.execute(f"SELECT {what} FROM review_list r WHERE {condition} AND {where}", given).fetchone()
-        return None if row[0] is None else int(row[0])
+    def read(what: str, condition: str) -> Any:
+        return read_value(connection, f"SELECT {what} FROM review_list r WHERE {condition} AND {where}", given)
 
     before = read("max(r.id)", "r.id < :review")
     after = read("min(r.id)", "r.id > :review")
     inside = read("count(*)", "r.id = :review")
-    place = (read("count(*)", "r.id <= :review") or 0) if inside else 0
+    place = read("count(*)", "r.id <= :review") if inside else 0
     return Neighbours(place, total, before, after)
 
 

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from builder.core.errors import QueryError
 from builder.core.records import Candidate, Pool, PoolReview, Review, StoredTriplet
 from builder.store import runs, triplets
+from builder.store.queries import read_value
+from builder.store.reviews import REVIEW_COLUMNS
 
 Proposed = dict[int, list[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]]]
 
@@ -25,11 +27,8 @@ def systems(connection: sqlite3.Connection) -> dict[str, str]:
 
 def reviews_of(connection: sqlite3.Connection, split: str) -> list[Review]:
     """Distinct reviews of a split, or of `all`."""
-    rows = connection.execute(
-        "SELECT id, key, text, script, split, place, rating, source FROM reviews"
-        " WHERE duplicate_of IS NULL AND (split = ?1 OR ?1 = 'all') ORDER BY id",
-        (split,),
-    )
+    among = "WHERE duplicate_of IS NULL AND (split = ?1 OR ?1 = 'all') ORDER BY id"
+    rows = connection.execute(f"SELECT {REVIEW_COLUMNS} FROM reviews {among}", (split,))
     return [Review(*row) for row in rows]
 
 
@@ -72,9 +71,8 @@ def add(connection: sqlite3.Connection, review: int, candidate: Candidate) -> in
     """Store a candidate of a pool's review, or find it there; returns its id."""
     t = candidate.triplet
     name = json.dumps(t.key, separators=(",", ":"))
-    known = connection.execute("SELECT id FROM candidates WHERE review = ? AND name = ?", (review, name)).fetchone()
-    if known is not None:
-        return int(known[0])
+    if known := read_value(connection, "SELECT id FROM candidates WHERE review = ? AND name = ?", (review, name)):
+        return int(known)
     texts = t.aspect.text, t.aspect_full.text, t.owner.text if t.owner else None, t.opinion.text, t.opinion_full.text
     cursor = connection.execute(
         "INSERT INTO candidates (review, n, name, aspect, aspect_full, owner, opinion, opinion_full, polarity,"
@@ -92,7 +90,7 @@ def add(connection: sqlite3.Connection, review: int, candidate: Candidate) -> in
 
 def exists(connection: sqlite3.Connection, pool: str) -> bool:
     """Whether there is a pool of this id."""
-    return connection.execute("SELECT 1 FROM pools WHERE id = ?", (pool,)).fetchone() is not None
+    return bool(read_value(connection, "SELECT 1 FROM pools WHERE id = ?", (pool,)))
 
 
 def summarise(connection: sqlite3.Connection) -> list[tuple[str, str, int, int, str]]:
@@ -178,14 +176,11 @@ def _sources(connection: sqlite3.Connection, pool: str) -> Mapping[int, tuple[tu
     return out
 
 
-_LATEST = "SELECT id FROM pools WHERE config ->> '$.kind' = 'audit' ORDER BY rowid DESC LIMIT 1"
-
-
 def released(connection: sqlite3.Connection) -> tuple[str, list[PoolReview]]:
     """(version of the last release, its reviews that no person labelled, each with its triplets and who proposed them);
     ("", []) without a release.
     """
-    version = connection.execute("SELECT max(version) FROM released").fetchone()[0]
+    version = read_value(connection, "SELECT max(version) FROM released")
     if version is None:
         return "", []
     reviews = connection.execute(
@@ -208,19 +203,15 @@ def released(connection: sqlite3.Connection) -> tuple[str, list[PoolReview]]:
 
 
 def latest(connection: sqlite3.Connection) -> str | None:
-    """The id of the last audit that was drawn. A working directory from before there were pools has none."""
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'pools'").fetchone() is None:
-        return None
-    row = connection.execute(_LATEST).fetchone()
-    return None if row is None else str(row[0])
+    """The id of the last audit that was drawn."""
+    asked = "SELECT id FROM pools WHERE config ->> '$.kind' = 'audit' ORDER BY rowid DESC LIMIT 1"
+    pool: str | None = read_value(connection, asked)
+    return pool
 
 
 def is_audit(connection: sqlite3.Connection, pool: str) -> bool:
     """Whether a pool was drawn for an audit."""
-    return (
-        connection.execute("SELECT 1 FROM pools WHERE id = ? AND config ->> '$.kind' = 'audit'", (pool,)).fetchone()
-        is not None
-    )
+    return bool(read_value(connection, "SELECT 1 FROM pools WHERE id = ? AND config ->> '$.kind' = 'audit'", (pool,)))
 
 
 def complete(connection: sqlite3.Connection, pool: str) -> frozenset[int]:

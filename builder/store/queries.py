@@ -77,6 +77,14 @@ def counted_rows(most: int) -> Callable[[sqlite3.Cursor, tuple[Any, ...]], sqlit
     return count
 
 
+def read_value(
+    connection: sqlite3.Connection, statement: str, parameters: Sequence[object] | Mapping[str, object] = ()
+) -> Any:
+    """The first value of the first row; None without a row."""
+    row = connection.execute(statement, parameters).fetchone()
+    return None if row is None else row[0]
+
+
 @dataclass(frozen=True, slots=True)
 class TableDescription:
     """A sentence about a table or view, and one about each of its columns."""
@@ -160,12 +168,7 @@ def missing(connection: sqlite3.Connection, name: str) -> str:
     if not (needs := lookup(name).needs):
         return ""
     where, sentence = _NEEDS[needs]
-    return "" if connection.execute(f"SELECT 1 FROM {where} LIMIT 1").fetchone() else sentence
-
-
-def about(name: str) -> str:
-    """The title of a named query."""
-    return lookup(name).title
+    return "" if read_value(connection, f"SELECT 1 FROM {where} LIMIT 1") else sentence
 
 
 def named(connection: sqlite3.Connection, name: str, params: Mapping[str, str], limit: int | None = None) -> Table:

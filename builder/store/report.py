@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from builder.core.records import Span
 from builder.reviews.folding import fold
-from builder.store import queries, released
+from builder.store import queries, released, runs
 from builder.store.triplets import RULES_REPEATED
 
 Rows = list[tuple[str | int | float | None, ...]]
@@ -76,8 +76,7 @@ def duplicates(connection: sqlite3.Connection) -> Rows:
 
 def figures(connection: sqlite3.Connection) -> list[dict[str, str | float | None]]:
     """What gold reviews say of the last release, a figure each; none where there are no gold reviews."""
-    row = connection.execute("SELECT value FROM settings WHERE name = 'release.figures'").fetchone()
-    return [] if row is None else list(json.loads(row[0]))
+    return list(json.loads(runs.setting(connection, "release.figures") or "[]"))
 
 
 def totals(connection: sqlite3.Connection) -> tuple[int, int, int, int]:
@@ -302,15 +301,6 @@ def _marked(connection: sqlite3.Connection, review: int, chosen: str) -> list[Ma
         at = {name: tuple((start, end) for start, end in places) for name, places in json.loads(spans).items()}
         out.append(Marked(aspect, opinion, polarity, at["aspect"], at["opinion"], names))
     return sorted(out, key=lambda marked: (marked.opinion_spans, marked.aspect_spans))
-
-
-def backend(connection: sqlite3.Connection) -> str:
-    """The signature of the words, of a working directory of any age."""
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'backends'").fetchone():
-        row = connection.execute("SELECT signature FROM backends WHERE current = 1").fetchone()
-    else:
-        row = connection.execute("SELECT backend FROM annotations LIMIT 1").fetchone()
-    return str(row[0]) if row else ""
 
 
 def releases(connection: sqlite3.Connection) -> Rows:

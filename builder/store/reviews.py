@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from builder.core.records import Review, Token
 from builder.store import search
+from builder.store.queries import read_value
 
 REVIEW_COLUMNS = "id, key, text, script, split, place, rating, source"
 NewReview = tuple[str, str, str | None, str | None, float | None, str, int, str, str, str, str]
@@ -119,12 +120,13 @@ def reject_stored(connection: sqlite3.Connection, stage: str, rows: Iterable[Rej
     )
 
 
-def reject_nowhere(connection: sqlite3.Connection, stage: str, reason: str, detail: str) -> None:
-    """Reject the distinct reviews that are in no split."""
+def reject_nowhere(connection: sqlite3.Connection, detail: str) -> None:
+    """Reject the distinct reviews that are in no split as near-duplicates."""
     connection.execute(
         "INSERT INTO rejected (stage, item, reason, detail, raw, review)"
-        " SELECT ?, key, ?, ?, '', id FROM reviews WHERE duplicate_of IS NULL AND split IS NULL ORDER BY id",
-        (stage, reason, detail),
+        " SELECT 'split', key, 'near-duplicate', ?, '', id FROM reviews WHERE duplicate_of IS NULL AND split IS NULL"
+        " ORDER BY id",
+        (detail,),
     )
 
 
@@ -191,10 +193,10 @@ def remembered_splits(connection: sqlite3.Connection) -> Iterator[tuple[int, str
 
 def saying(connection: sqlite3.Connection, norm_hash: str) -> int | None:
     """The id of the review with this normalised text that is no duplicate."""
-    row = connection.execute(
-        "SELECT id FROM reviews WHERE norm_hash = ? AND duplicate_of IS NULL", (norm_hash,)
-    ).fetchone()
-    return int(row[0]) if row else None
+    found: int | None = read_value(
+        connection, "SELECT id FROM reviews WHERE norm_hash = ? AND duplicate_of IS NULL", (norm_hash,)
+    )
+    return found
 
 
 def distinct(connection: sqlite3.Connection) -> Iterator[tuple[int, str, str, str]]:
@@ -268,38 +270,28 @@ def _of_split(
 
 def count(connection: sqlite3.Connection) -> int:
     """Distinct reviews."""
-    return int(connection.execute("SELECT count(*) FROM reviews WHERE duplicate_of IS NULL").fetchone()[0])
+    return int(read_value(connection, "SELECT count(*) FROM reviews WHERE duplicate_of IS NULL"))
 
 
 def ingest_counts(connection: sqlite3.Connection) -> dict[str, int | float | str]:
     """Rows read, kept, rejected and repeated, and the sizes of the splits."""
-
-    def count_of(sql: str) -> int:
-        return int(connection.execute(sql).fetchone()[0])
-
-    rejected = count_of("SELECT count(*) FROM rejected WHERE stage = 'ingest'")
-    stored = count_of("SELECT count(*) FROM reviews")
-    out: dict[str, int | float | str] = {
-        "rows": stored + rejected,
-        "rejected": rejected,
-        "duplicates": stored - count(connection),
-        "reviews": count(connection),
-    }
-    return out | {
-        split: count_of(f"SELECT count(*) FROM reviews WHERE duplicate_of IS NULL AND split = '{split}'")
+    rejected = read_value(connection, "SELECT count(*) FROM rejected WHERE stage = 'ingest'")
+    stored, distinct = read_value(connection, "SELECT count(*) FROM reviews"), count(connection)
+    sizes = {
+        split: read_value(connection, "SELECT count(*) FROM reviews WHERE duplicate_of IS NULL AND split = ?", (split,))
         for split in ("train", "valid", "test")
     }
+    counts = {"rows": stored + rejected, "rejected": rejected, "duplicates": stored - distinct, "reviews": distinct}
+    return counts | sizes
 
 
 def near_counts(connection: sqlite3.Connection) -> dict[str, int | float | str]:
     """Reviews that are near-duplicates of an earlier one, and those that are in no split because they are like
     reviews of several.
     """
-    near = connection.execute("SELECT count(*) FROM near_duplicates WHERE cluster <> review").fetchone()[0]
-    nowhere = connection.execute(
-        "SELECT count(*) FROM reviews WHERE duplicate_of IS NULL AND split IS NULL"
-    ).fetchone()[0]
-    return {"near_duplicates": int(near), "in_no_split": int(nowhere)}
+    near = read_value(connection, "SELECT count(*) FROM near_duplicates WHERE cluster <> review")
+    nowhere = read_value(connection, "SELECT count(*) FROM reviews WHERE duplicate_of IS NULL AND split IS NULL")
+    return {"near_duplicates": near, "in_no_split": nowhere}
 
 
 def rejection_counts(connection: sqlite3.Connection) -> dict[str, int]:
@@ -326,6 +318,10 @@ def quoted(connection: sqlite3.Connection, key: str, longest: int) -> tuple[str,
 
 
 _CURRENT = "(SELECT id FROM backends WHERE current = 1)"
+_ANNOTATED = (
+    f"SELECT {', '.join('r.' + name for name in REVIEW_COLUMNS.split(', '))}, a.words FROM annotations a"
+    f" JOIN reviews r ON r.id = a.review WHERE a.backend = {_CURRENT}"
+)
 
 
 def begin_annotations(connection: sqlite3.Connection, name: str, signature: str, key: str, *, anew: bool) -> int:
@@ -340,7 +336,7 @@ def begin_annotations(connection: sqlite3.Connection, name: str, signature: str,
         " SET current = 1",
         (name, signature, key),
     )
-    return int(connection.execute("SELECT id FROM backends WHERE current = 1").fetchone()[0])
+    return int(read_value(connection, "SELECT id FROM backends WHERE current = 1"))
 
 
 def annotate(connection: sqlite3.Connection, backend: int, rows: Iterable[tuple[int, str]]) -> None:
@@ -353,14 +349,12 @@ def annotate(connection: sqlite3.Connection, backend: int, rows: Iterable[tuple[
 
 def annotated_to(connection: sqlite3.Connection) -> int:
     """The last review that the current backend has annotated, or 0."""
-    return int(
-        connection.execute(f"SELECT coalesce(max(review), 0) FROM annotations WHERE backend = {_CURRENT}").fetchone()[0]
-    )
+    return int(read_value(connection, f"SELECT max(review) FROM annotations WHERE backend = {_CURRENT}") or 0)
 
 
 def annotated_count(connection: sqlite3.Connection) -> int:
     """Reviews that the current backend has annotated."""
-    return int(connection.execute(f"SELECT count(*) FROM annotations WHERE backend = {_CURRENT}").fetchone()[0])
+    return int(read_value(connection, f"SELECT count(*) FROM annotations WHERE backend = {_CURRENT}"))
 
 
 ReviewFields = tuple[int, str, str, str, str | None, str | None, float | None, str | None]
@@ -374,12 +368,7 @@ def annotated(connection: sqlite3.Connection, after: int, limit: int) -> list[tu
 
 def annotated_fields(connection: sqlite3.Connection, after: int, limit: int) -> list[tuple[ReviewFields, str]]:
     """As `annotated`."""
-    columns = ", ".join("r." + name for name in REVIEW_COLUMNS.split(", "))
-    rows = connection.execute(
-        f"SELECT {columns}, a.words FROM annotations a JOIN reviews r ON r.id = a.review"
-        f" WHERE a.backend = {_CURRENT} AND a.review > ? ORDER BY a.review LIMIT ?",
-        (after, limit),
-    )
+    rows = connection.execute(f"{_ANNOTATED} AND a.review > ? ORDER BY a.review LIMIT ?", (after, limit))
     return [(row[:-1], row[-1]) for row in rows]
 
 
@@ -387,22 +376,16 @@ def spread(connection: sqlite3.Connection, count: int) -> Iterator[tuple[Review,
     """At most `count` reviews with the words that the current backend gave them, from all over the table."""
     query = f"SELECT review FROM annotations WHERE backend = {_CURRENT} ORDER BY review"
     ids = [row[0] for row in connection.execute(query)]
-    columns = ", ".join("r." + name for name in REVIEW_COLUMNS.split(", "))
     for place in range(min(count, len(ids))):
-        row = connection.execute(
-            f"SELECT {columns}, a.words FROM annotations a JOIN reviews r ON r.id = a.review"
-            f" WHERE a.backend = {_CURRENT} AND a.review = ?",
-            (ids[place * len(ids) // min(count, len(ids))],),
-        ).fetchone()
-        yield Review(*row[:-1]), row[-1]
+        yield from annotated(connection, ids[place * len(ids) // min(count, len(ids))] - 1, 1)
 
 
 def words(connection: sqlite3.Connection, review: int) -> list[tuple[int, int, str, int, str]]:
     """The words that the current backend gave a review; none if it has not read it."""
-    row = connection.execute(
-        f"SELECT words FROM annotations WHERE backend = {_CURRENT} AND review = ?", (review,)
-    ).fetchone()
-    return load_words(row[0]) if row else []
+    found = read_value(
+        connection, f"SELECT words FROM annotations WHERE backend = {_CURRENT} AND review = ?", (review,)
+    )
+    return load_words(found) if found else []
 
 
 def dump_tokens(tokens: Iterable[Token]) -> str:
@@ -418,5 +401,4 @@ def load_words(words: str) -> list[tuple[int, int, str, int, str]]:
 
 def backend(connection: sqlite3.Connection) -> str:
     """The signature of the current backend, or nothing."""
-    row = connection.execute("SELECT signature FROM backends WHERE current = 1").fetchone()
-    return str(row[0]) if row else ""
+    return str(read_value(connection, "SELECT signature FROM backends WHERE current = 1") or "")

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from builder.store.queries import read_value
+
 Counts = Mapping[str, int | float | str]
 PACK_MODEL = "the model of the domain "
 """What stands before the domain where the stage `discriminate` counts its judge: a model that no build trained."""
@@ -124,8 +126,8 @@ def metrics(connection: sqlite3.Connection) -> list[Score]:
 
 def setting(connection: sqlite3.Connection, name: str) -> str | None:
     """A value that the working directory remembers; None if it does not."""
-    row = connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
-    return None if row is None else str(row[0])
+    kept: str | None = read_value(connection, "SELECT value FROM settings WHERE name = ?", (name,))
+    return kept
 
 
 def set_setting(connection: sqlite3.Connection, name: str, value: str) -> None:
@@ -141,8 +143,8 @@ def last_release(connection: sqlite3.Connection) -> tuple[str, str] | None:
 
 def last_release_path(connection: sqlite3.Connection) -> str | None:
     """Where the version lies that was released last; None where nothing was."""
-    row = connection.execute("SELECT path FROM releases ORDER BY rowid DESC LIMIT 1").fetchone()
-    return None if row is None else str(row[0])
+    path: str | None = read_value(connection, "SELECT path FROM releases ORDER BY rowid DESC LIMIT 1")
+    return path
 
 
 def set_release(connection: sqlite3.Connection, version: str, path: str, digest: str) -> None:

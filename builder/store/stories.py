@@ -19,7 +19,7 @@ from builder.core.errors import QueryError
 from builder.core.records import StoredTriplet, Verdict
 from builder.store import runs, triplets
 from builder.store import triplets as triplet_rows
-from builder.store.queries import public_id
+from builder.store.queries import public_id, read_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def outcomes(connection: sqlite3.Connection, review: int) -> dict[int, Outcome]:
         return dict.fromkeys(
             known, Outcome(None, "this build is not released yet; `builder versions release` does that")
         )
-    if connection.execute("SELECT 1 FROM released LIMIT 1").fetchone() is None:
+    if read_value(connection, "SELECT 1 FROM released LIMIT 1") is None:
         return dict.fromkeys(
             known, Outcome(None, f"v{last[0]} keeps no list of its triplets here; `builder resume` makes one")
         )
@@ -154,10 +154,8 @@ def review(connection: sqlite3.Connection, i: int) -> Story:
     tokens = tuple(
         (text[start:end], pos, head, relation) for start, end, pos, head, relation in json.loads(words or "[]")
     )
-    negative = (
-        connection.execute("SELECT 1 FROM released_reviews WHERE review = ? AND unverified_negative", (i,)).fetchone()
-        is not None
-    )
+    asked = "SELECT 1 FROM released_reviews WHERE review = ? AND unverified_negative"
+    negative = bool(read_value(connection, asked, (i,)))
     return Story(
         i, key, text, split, tuple(facts), first, tokens, tuple(_tell_triplets(connection, i, key, stored)), negative,
     )  # fmt: skip
@@ -170,26 +168,21 @@ def find(connection: sqlite3.Connection, identifier: str) -> tuple[int, int | No
     if (
         colon
         and re.fullmatch("[0-9a-f]{8}", suffix)
-        and (review := _read_value(connection, "SELECT id FROM reviews WHERE key = ?", key))
+        and (review := read_value(connection, "SELECT id FROM reviews WHERE key = ?", (key,)))
     ):
         i = review << triplet_rows.BITS | int(suffix, 16)
-        if _read_value(connection, "SELECT 1 FROM triplets WHERE id = ?", i):
+        if read_value(connection, "SELECT 1 FROM triplets WHERE id = ?", (i,)):
             return review, i
-    if review := _read_value(connection, "SELECT id FROM reviews WHERE key = ?", identifier):
+    if review := read_value(connection, "SELECT id FROM reviews WHERE key = ?", (identifier,)):
         return review, None
     number = int(identifier) if re.fullmatch("[0-9]{1,18}", identifier) else 0
-    if review := _read_value(connection, "SELECT review FROM triplets WHERE id = ?", number):
+    if review := read_value(connection, "SELECT review FROM triplets WHERE id = ?", (number,)):
         return review, number
+    key = read_value(connection, "SELECT key FROM reviews ORDER BY id LIMIT 1")
     raise QueryError(
-        f"no triplet or review {identifier!r}{_example_of(connection)}",
+        f"no triplet or review {identifier!r}" + (f"; reviews have ids such as {key!r}" if key is not None else ""),
         fix='`builder db sql "SELECT review_key, id FROM candidate_triplets"` has the ids of reviews and of triplets',
     )
-
-
-def _example_of(connection: sqlite3.Connection) -> str:
-    """What the ids of reviews look like here."""
-    row = connection.execute("SELECT key FROM reviews ORDER BY id LIMIT 1").fetchone()
-    return f"; reviews have ids such as {row[0]!r}" if row else ""
 
 
 def _tell_triplets(
@@ -250,20 +243,12 @@ def _of(
     )
 
 
-def _read_value(connection: sqlite3.Connection, statement: str, value: str | int) -> int | None:
-    row = connection.execute(statement, (value,)).fetchone()
-    return None if row is None else int(row[0])
-
-
 def _own_id(connection: sqlite3.Connection, identifier: str) -> str:
     """An id of a release with hashed review ids as the working directory knows it; any other one as it is."""
     key, colon, suffix = identifier.partition(":")
     if not _PUBLIC.fullmatch(key):
         return identifier
-    row = connection.execute("SELECT key FROM reviews WHERE public_id = ?", (key,)).fetchone()
-    own = (
-        row[0]
-        if row
-        else next((own for (own,) in connection.execute("SELECT key FROM reviews") if public_id(own) == key), key)
-    )
-    return str(own) + colon + suffix
+    own = read_value(connection, "SELECT key FROM reviews WHERE public_id = ?", (key,))
+    if own is None:
+        own = next((own for (own,) in connection.execute("SELECT key FROM reviews") if public_id(own) == key), key)
+    return f"{own}{colon}{suffix}"

@@ -15,9 +15,10 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from builder.core.annotators import Annotators
 from builder.core.records import Element, Polarity, ReadWord, Reasons, StoredTriplet, Triplet, Verdict
-from builder.core.wording import Annotators
 from builder.store import db
+from builder.store.queries import read_value
 from builder.store.reviews import PROPOSED_FOR
 
 # ---- Triplets
@@ -80,15 +81,8 @@ def restore(row: tuple[int, int, str, str, str | None, str, str, Polarity, float
 
 def spans_of(triplet: Triplet) -> str:
     """The spans of a triplet's elements as the JSON that the table `triplets` holds."""
-    named = {
-        "aspect": triplet.aspect,
-        "aspect_full": triplet.aspect_full,
-        "opinion": triplet.opinion,
-        "opinion_full": triplet.opinion_full,
-    }
-    if triplet.owner:
-        named["owner"] = triplet.owner
-    return json.dumps({name: element.spans for name, element in named.items()}, separators=(",", ":"))
+    names = ("aspect", "aspect_full", "opinion", "opinion_full", *(["owner"] if triplet.owner else []))
+    return json.dumps({name: getattr(triplet, name).spans for name in names}, separators=(",", ":"))
 
 
 def _story(triplet: Triplet) -> str:
@@ -158,8 +152,15 @@ judged: it is no second opinion.
 
 def source_id(connection: sqlite3.Connection, name: str) -> int | None:
     """The id of a source; None if there is none of this name."""
-    row = connection.execute("SELECT id FROM sources WHERE name = ?", (name,)).fetchone()
-    return None if row is None else int(row[0])
+    known: int | None = read_value(connection, "SELECT id FROM sources WHERE name = ?", (name,))
+    return known
+
+
+def require_source(connection: sqlite3.Connection, name: str) -> int:
+    """The id of a source that an earlier stage has made."""
+    known = source_id(connection, name)
+    assert known is not None, f"{name} has run"
+    return known
 
 
 def clear(connection: sqlite3.Connection) -> None:
@@ -232,18 +233,9 @@ def proposed_by(connection: sqlite3.Connection, source: int, rows: Iterable[tupl
     """Note that `source` proposes stored triplets, `rows` of (triplet id, rules): what a release tells, which keeps
     no evidence.
     """
-    rows_to_propose = (
-        (
-            source,
-            i,
-            None,
-            rules[0] if rules else None,
-            json.dumps([("rule", rule) for rule in rules], ensure_ascii=False) if rules else "[]",
-            *(None,) * 5,
-        )
-        for i, rules in rows
-    )
-    connection.executemany(_PROPOSE, rows_to_propose)
+    stories = ((i, rules, json.dumps([("rule", rule) for rule in rules], ensure_ascii=False)) for i, rules in rows)
+    proposals = ((source, i, None, rules[0] if rules else None, story, *(None,) * 5) for i, rules, story in stories)
+    connection.executemany(_PROPOSE, proposals)
 
 
 def judge(connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int, str | None, float]]) -> None:
@@ -268,11 +260,7 @@ _DRAWN = (
 
 
 def proposed(
-    connection: sqlite3.Connection,
-    source: int,
-    split: str,
-    most: int | None = None,
-    within: tuple[int, int] = EVERY,
+    connection: sqlite3.Connection, source: int, split: str, most: int | None = None, within: tuple[int, int] = EVERY
 ) -> Iterator[StoredTriplet]:
     """The triplets that a source proposes for the reviews of a split, by review and place, as a stream.
 
@@ -306,25 +294,18 @@ def count(connection: sqlite3.Connection, source: int, split: str) -> int:
     asked = (
         "SELECT count(*) FROM proposals p JOIN reviews r ON r.id = p.triplet >> 31 WHERE p.source = ? AND r.split = ?"
     )
-    return int(connection.execute(asked, (source, split)).fetchone()[0])
+    return int(read_value(connection, asked, (source, split)))
 
 
 def counts(connection: sqlite3.Connection, name: str) -> dict[str, int | float | str]:
     """Triplets of a source by polarity, and the reviews that have one."""
-    rows = connection.execute(
-        "SELECT t.polarity, count(*) FROM proposals p JOIN sources s ON s.id = p.source AND s.name = ?"
-        " JOIN triplets t ON t.id = p.triplet GROUP BY 1",
-        (name,),
-    )
-    by_polarity = dict(rows.fetchall())
-    covered = connection.execute(
-        "SELECT count(DISTINCT t.review) FROM proposals p JOIN sources s ON s.id = p.source AND s.name = ?"
+    whole = connection.execute(
+        "SELECT count(*), count(DISTINCT t.review), total(t.polarity = 'POS'), total(t.polarity = 'NEG'),"
+        " total(t.polarity = 'NEU') FROM proposals p JOIN sources s ON s.id = p.source AND s.name = ?"
         " JOIN triplets t ON t.id = p.triplet",
         (name,),
-    ).fetchone()[0]
-    return {"triplets": sum(by_polarity.values()), "reviews": covered} | {
-        polarity: by_polarity.get(polarity, 0) for polarity in ("POS", "NEG", "NEU")
-    }
+    ).fetchone()
+    return dict(zip(("triplets", "reviews", "POS", "NEG", "NEU"), map(int, whole), strict=True))
 
 
 def label_counts(connection: sqlite3.Connection, source: int) -> dict[str, int]:

@@ -69,6 +69,7 @@ _MARKUP = re.compile(
 SUPPORT = 2
 """The model finds a word in so many reviews, or it is not proposed."""
 _CONTENT = frozenset(["NOUN", "PROPN", "ADJ", "VERB"])
+_SHOWN_UNKNOWN = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +254,7 @@ def add_to_sheet(folder: Path, words: Sequence[Proposal]) -> int:
     return len(new)
 
 
-def _count_unknown(readings: Sequence[Reading], reader: Reader, shown: int = 40) -> list[Proposal]:
+def _count_unknown(readings: Sequence[Reading], reader: Reader) -> list[Proposal]:
     """The content words of most reviews, two at least, that no table of the lexicon and no triplet holds, as rows of a
     sheet that nobody has answered: nouns as aspects, others as opinions.
     """
@@ -276,7 +277,7 @@ def _count_unknown(readings: Sequence[Reading], reader: Reader, shown: int = 40)
             if word not in first:
                 start, end = reading.view.to_source((token.start, token.end))
                 first[word] = (token.pos, reading.text[start:end], " ".join(quote(reading.text, start, end).split()))
-    often = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:shown]
+    often = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_SHOWN_UNKNOWN]
     return [_propose_unknown(word, number, *first[word], reader.lexicon) for word, number in often if number > 1]
 
 

@@ -129,7 +129,7 @@ def measure_gain(rows: Rows, where: Path, folders: Folders, splits: int = SPLITS
             fix=f"label {LEAST} or more",
         )
     half = len(whole) // 2
-    judge = SharedJudge.read(folders.model, taught) if folders.model else None
+    judge = SharedJudge.read(folders.model, taught, reader.engine) if folders.model else None
     trial = _Trial(folders, reader, folders.load_rules(), judge)
     orders = [sorted(whole, key=lambda review: _draw(split, review.reading.text)) for split in range(splits)]
     scored = [ordered[half:] for ordered in orders]

@@ -102,18 +102,24 @@ class SharedJudge:
     """The shipped model, and what its reader says of each labelled review, by text."""
 
     rated: Rated
-    known: Mapping[str, TextReading]
+    known: dict[str, TextReading]
     asked: dict[str, dict[Place, PairOdds | None]] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, folder: Path, taught: Sequence[TaughtReview]) -> SharedJudge:
-        """The model of a folder reads the reviews."""
+    def read(cls, folder: Path, taught: Sequence[TaughtReview], engine: RuleEngine) -> SharedJudge:
+        """The model of a folder reads the reviews, and what the rules find in them so far."""
         from builder.models.shipped import on_one_thread, open_model, read_items
+        from builder.models.tagger import place_of
 
         model = on_one_thread(open_model(folder))
         readings = {review.reading.text: review.reading for review in taught}
-        known = read_items(model.reader, [Example("", reading.view.text, ()) for reading in readings.values()])
-        return cls(Rated(model, model.calibration), dict(zip(readings, known, strict=True)))
+        items = [_ask_about(reading, engine.extract(reading.doc)) for reading in readings.values()]
+        judge = cls(Rated(model, model.calibration), {})
+        for text, item, read in zip(readings, items, read_items(model.reader, items), strict=True):
+            proposed = {place_of(triplet) for _, triplet in read.proposals}
+            judge.known[text] = replace(read, odds={place: read.odds[place] for place in proposed})
+            judge.asked[text] = {place: read.odds.get(place) for place in map(place_of, item.triplets)}
+        return judge
 
     @property
     def combiner(self) -> Combiner:
@@ -131,10 +137,10 @@ class SharedJudge:
         from builder.models.shipped import read_items
         from builder.models.tagger import place_of
 
-        known, asked = self.known[reading.text], self.asked.setdefault(reading.text, {})
+        known, asked = self.known[reading.text], self.asked[reading.text]
         places = {place_of(triplet) for triplet in ruled}
         if places - known.odds.keys() - asked.keys():
-            (more,) = read_items(self.rated.model.reader, [Example("", reading.view.text, tuple(ruled))])
+            (more,) = read_items(self.rated.model.reader, [_ask_about(reading, ruled)])
             asked.update((place, more.odds.get(place)) for place in places)
         own = {place: odds for place in places if (odds := asked.get(place))}
         return replace(known, odds=own | known.odds)
@@ -164,13 +170,17 @@ class SharedJudge:
         return self.combiner.adapt(described, named)
 
 
+def _ask_about(reading: Reading, ruled: Sequence[Triplet]) -> Example:
+    return Example("", reading.view.text, tuple(ruled))
+
+
 def learn(
     taught: Sequence[TaughtReview], reader: Reader, folders: Folders, rules: Sequence[Rule], weighed: bool = True
 ) -> Lessons:
     """What these reviews teach the words, rules and model of the folders; without `weighed` the weights of rules and
     reader stay as they are.
     """
-    judge = SharedJudge.read(folders.model, taught) if weighed and folders.model else None
+    judge = SharedJudge.read(folders.model, taught, reader.engine) if weighed and folders.model else None
     aspects = learn_aspects(taught, reader.lexicon)
     with lay_aspects(aspects, folders, reader) as wider:
         return learn_rest(read_again(taught, wider, aspects), wider, rules, aspects, judge)

@@ -10,9 +10,7 @@ wrong and keeps of the right rule triplets; and how many triplets with an opinio
 from __future__ import annotations
 
 import argparse
-import json
 import sqlite3
-import tempfile
 from pathlib import Path
 
 from dimabsa import Gold, gold
@@ -21,7 +19,7 @@ from builder.core.records import StoredTriplet
 from builder.gold.metrics import Answer, micro
 from builder.language.lexicon.resources import load_lexicon, overlays
 from builder.models.tagger import in_place
-from builder.pipeline.extraction import extract_file
+from builder.pipeline.extraction import open_system
 from builder.store import db, triplets
 
 Found = dict[str, list[tuple[int, Answer, str]]]
@@ -46,17 +44,11 @@ def stored(connection: sqlite3.Connection, system: str, at: dict[str, int]) -> F
 
 
 def extracted(workdir: Path, system: str, texts: dict[str, str]) -> Found:
-    with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder) / "in.jsonl", Path(folder) / "out.jsonl"
-        source.write_text(
-            "".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in texts.items()), encoding="utf-8"
-        )
-        extract_file(source, target, system, workdir, "natural", 1)
-        rows = map(json.loads, target.read_text(encoding="utf-8").splitlines())
-        return {
-            row["id"]: [(0, (t["aspect"], t["opinion"], t["polarity"]), t["opinion"]) for t in row["triplets"]]
-            for row in rows
-        }
+    found = open_system(workdir, system, "natural").extract(list(texts.values()))
+    return {
+        key: [(0, (t.aspect.text, t.opinion.text, t.polarity), t.opinion.text) for t in own]
+        for key, own in zip(texts, found, strict=True)
+    }
 
 
 def right(due: list[Answer], told: list[Answer]) -> list[bool]:

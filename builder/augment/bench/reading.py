@@ -33,9 +33,9 @@ from builder.language.lexicon.folders import SHIPPED, Folders
 from builder.learning.task import VALENCE, Example
 from builder.release.export.answers import polarity, polarity_at
 from builder.release.export.records import triplet
-from builder.release.faulty import naming_faults
 from builder.release.reading import opened
 from builder.release.reading import rows as release_rows
+from builder.release.verify import naming_faults
 from builder.reviews.folding import fold
 from builder.reviews.script import HAN
 from builder.reviews.text import view

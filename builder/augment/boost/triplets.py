@@ -26,10 +26,9 @@ from builder.core.errors import ConfigError, ModelError
 from builder.core.files import key_of
 from builder.core.progress import ModelBar
 from builder.core.records import Triplet
-from builder.learning.task import Config, DiscriminatorConfig, Example, TaggerConfig, sized
+from builder.learning.task import Config, DiscriminatorConfig, Example, TaggerConfig, discriminator_data, sized
 from builder.models.agreement import FLOOR
 from builder.models.discriminator import Discriminator, train_discriminator
-from builder.models.negatives import discriminator_data
 from builder.models.shipped import YY, Shares, seen
 from builder.models.tagger import Tagger, propose, train_tagger
 

@@ -45,7 +45,7 @@ def read_preset(name: str, command: str) -> dict[str, PresetValue]:
     """
     text = preset_text(name)
     sources = {match["key"]: match["source"] for line in text.splitlines() if (match := _LINE.fullmatch(line))}
-    values = _flat(tomllib.loads(text))
+    values = flatten(tomllib.loads(text))
     chosen = {
         key.removeprefix(f"{command}."): PresetValue(value, sources[key], name)
         for key, value in values.items()
@@ -61,7 +61,7 @@ def read_preset(name: str, command: str) -> dict[str, PresetValue]:
 
 def preset_commands(name: str) -> list[str]:
     """The commands that a preset is for."""
-    values = _flat(tomllib.loads(preset_text(name)))
+    values = flatten(tomllib.loads(preset_text(name)))
     return [command for command in COMMANDS if any(key.startswith(f"{command}.") for key in values)]
 
 
@@ -74,8 +74,9 @@ def preset_text(name: str) -> str:
     return files(__name__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
 
 
-def _flat(section: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+def flatten(section: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    """The values of nested tables by their dotted keys."""
     out: dict[str, object] = {}
     for key, value in section.items():
-        out |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+        out |= flatten(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
     return out

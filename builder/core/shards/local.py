@@ -71,7 +71,7 @@ class LocalCrew:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._end()
+        self.rest()
 
     def map(self, job: Job[State, Task, Answer], tasks: Iterable[Task]) -> Iterator[Answer]:
         """See `Crew`. Where it is broken off, what is in hand is not cancelled: Python's pool fails over a cancelled
@@ -98,7 +98,7 @@ class LocalCrew:
                         fix="is there enough memory? use fewer --workers, then `builder resume` (`builder augment`: "
                         "the same command)",
                     ) from error
-                self._end()
+                self.rest()
                 for flight in flying:
                     flight.future = flight.future if flight.future is not None and _answered(flight.future) else None
                 continue
@@ -106,10 +106,6 @@ class LocalCrew:
             flying.popleft()
             flying.extend(_Flight(task) for task in islice(waiting, 1))
             yield answer
-
-    def rest(self) -> None:
-        """See `Crew`."""
-        self._end()
 
     def _first(self, job: Job[State, Task, Answer], flying: deque[_Flight[Task, Answer]]) -> Answer:
         """Hand out what nobody has in hand, and wait for the first."""
@@ -128,8 +124,8 @@ class LocalCrew:
         assert flying[0].future is not None
         return flying[0].future.result()
 
-    def _end(self) -> None:
-        """End all processes: nobody waits for a task whose answer nobody wants.
+    def rest(self) -> None:
+        """See `Crew`. All processes end: nobody waits for a task whose answer nobody wants.
 
         Where one has died, Python's pool asks the others to end with SIGTERM, which they do not hear, and waits for
         them for ever; so they are killed, whether it has noticed a death or not. Then it is waited for, because

@@ -31,6 +31,7 @@ from types import ModuleType
 from typing import Any, Protocol, TypeVar
 
 from builder.core.errors import ConfigError, ModelError, ResourceError, install_command
+from builder.core.files import digest_file
 from builder.core.records import Span, Token
 from builder.language.nlp import conllu as label_table
 from builder.language.nlp.conllu import Labels
@@ -311,7 +312,7 @@ def embedded_parser(models: Path | None) -> tuple[TreeParser, str]:
     folder = own if own.is_dir() else embedded.MODELS
     # The whole backend is loaded for its parser's sake: it checks its files against their digests.
     parser = embedded.load({}, folder).parser
-    return parser, f"parser={hashlib.sha256((folder / 'parser.safetensors').read_bytes()).hexdigest()[:12]}"
+    return parser, f"parser={digest_file(folder / 'parser.safetensors')[:12]}"
 
 
 def _stanza(models: Path | None, table: Labels, device: str) -> tuple[TreeParser, str]:

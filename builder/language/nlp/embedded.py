@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from builder.core.errors import ConfigError, ResourceError
-from builder.core.files import check_regular, read_settings
+from builder.core.files import check_regular, digest_file, read_settings
 from builder.core.records import Span, Token
 from builder.language.nlp import crf, parser
 from builder.language.nlp.conllu import TAGS_V1
@@ -225,7 +225,7 @@ def _segmenter(words: Mapping[str, str], folder: Path) -> Segmenter:
 
 def write_config(folder: Path, trained_on: Mapping[str, str]) -> None:
     """Write config.json for the model files in `folder`: their digests and what they were trained on."""
-    digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
+    digests = {name: digest_file(folder / name) for name in FILES}
     text = json.dumps(
         {"format": 1, "sha256": digests, "trained_on": dict(trained_on)}, indent=2, ensure_ascii=False, sort_keys=True
     )
@@ -245,7 +245,7 @@ def _verified(folder: Path) -> dict[str, str]:
             check_regular(folder / name)
             if (folder / name).stat().st_size > _LARGEST:
                 raise ValueError(f"{name} is larger than {_LARGEST >> 20} MB")
-        digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
+        digests = {name: digest_file(folder / name) for name in FILES}
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ResourceError(f"the embedded models cannot be read: {error}", where=where, fix=fix) from error
     for name, digest in digests.items():

@@ -21,7 +21,6 @@ words: tag accuracy, UAS and LAS with predicted tags. Every token counts, punctu
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +31,7 @@ from random import Random
 import numpy as np
 
 from builder.core.errors import ConfigError, install_command
+from builder.core.files import digest_file
 from builder.core.records import Span, Token
 from builder.language.nlp import Backend, conllu, crf
 from builder.language.nlp.conllu import TAGS_V1, TreebankSentence, clauses, keep, read, surface, without_final_mark
@@ -185,9 +185,7 @@ def train(
     say(f"parser: {len(trees)} trees, {len(silver)} of raw text, {len(vectors)} vectors, {epochs} epochs")
     student = fit_parser(trees, tags, vectors, seed, silver=silver, epochs=epochs, after_epoch=report)
     parser.save(student, out / embedded.FILES[1])
-    embedded.write_config(
-        out, {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (*files.v1, *files.v2, *files.raw)}
-    )
+    embedded.write_config(out, {path.name: digest_file(path) for path in (*files.v1, *files.v2, *files.raw)})
     return out
 
 

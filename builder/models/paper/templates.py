@@ -107,7 +107,7 @@ def nearest(text: str, aspect: str, opinion: str) -> tuple[tuple[Element, Elemen
     if not pairs:
         return None
     a, o = min(pairs, key=lambda pair: _strain(text, *pair))
-    return (_element(text, a), _element(text, o)), len(pairs)
+    return (Element.at(text, a), Element.at(text, o)), len(pairs)
 
 
 def _strain(text: str, aspect: tuple[Span, ...], opinion: tuple[Span, ...]) -> tuple[bool, bool, int, int, int, int]:
@@ -119,11 +119,7 @@ def _strain(text: str, aspect: tuple[Span, ...], opinion: tuple[Span, ...]) -> t
 
 def envelope(text: str, element: Element) -> Element:
     """The contiguous stretch from the first to the last character of an element."""
-    return _element(text, ((element.start, element.end),))
-
-
-def _element(text: str, spans: tuple[Span, ...]) -> Element:
-    return Element("".join(text[start:end] for start, end in spans), spans)
+    return Element.at(text, [(element.start, element.end)])
 
 
 Template = Literal["1", "2"]
@@ -285,7 +281,7 @@ def _beside(text: str, aspect: Element, opinion: str) -> tuple[tuple[Element, El
     if not choices:
         return None
     spans = min(choices, key=lambda spans: (max(spans[0][0] - aspect.end, aspect.start - spans[-1][1]), spans))
-    return (aspect, Element("".join(text[start:end] for start, end in spans), spans)), len(choices)
+    return (aspect, Element.at(text, spans)), len(choices)
 
 
 def _stands(text: str, aspect: str, owner: Element | None) -> bool:

@@ -15,13 +15,14 @@ from pathlib import PurePath
 from builder.core.records import VERDICTS
 from builder.pages.report.blocks import Cell, ChartLine, ReportFigure, Section, Table, percent, spoken_seconds
 from builder.pages.report.yardsticks import NO_GOLD, Yardstick, final_systems
-from builder.store import labels, runs
+from builder.store import labels, reviews, runs
 from builder.store import report as asked
 from builder.store.labels import LabelPool
 
 # ---- Self-training, rules, times and settings
 
 _KEPT_SETTINGS = ("seed", "rules.convention", "annotate.backend", "discriminate.", "self_train.", "ingest.", "release.")
+_MOST_FILES = 20
 
 
 def growth(connection: sqlite3.Connection) -> Section:
@@ -74,7 +75,7 @@ def growth(connection: sqlite3.Connection) -> Section:
     )
 
 
-def contribution(connection: sqlite3.Connection, analysis: Table, most: int = 20) -> Section:
+def contribution(connection: sqlite3.Connection, analysis: Table) -> Section:
     """What each rule and each lexicon file gave; `analysis` says how the rules share their work."""
     rules = Table(
         "by-rule", "Candidates by pairing rule", ("rule", "triplets", "POS", "NEG", "NEU", "accepted %"),
@@ -96,8 +97,8 @@ def contribution(connection: sqlite3.Connection, analysis: Table, most: int = 20
         name = entry.rpartition(":")[0] if entry else unlisted
         used[name] = [used[name][0] + times, used[name][1] + words]
     ordered = sorted(used.items(), key=lambda item: (-item[1][0], item[0]))
-    rows: list[tuple[Cell, ...]] = [(name, uses, words) for name, (uses, words) in ordered[:most]]
-    if rest := ordered[most:]:
+    rows: list[tuple[Cell, ...]] = [(name, uses, words) for name, (uses, words) in ordered[:_MOST_FILES]]
+    if rest := ordered[_MOST_FILES:]:
         rows.append(
             (f"{len(rest)} other files", sum(uses for _, (uses, _) in rest), sum(words for _, (_, words) in rest))
         )
@@ -124,7 +125,7 @@ def running(connection: sqlite3.Connection, lexicon: str) -> Section:
         missing="No stage is finished: `builder status`.",
     )
     signed = [(run.name, run.kind, run.signature) for run in asked.sources(connection)]
-    signed += [("words", "annotations", asked.backend(connection))] if asked.backend(connection) else []
+    signed += [("words", "annotations", backend)] if (backend := reviews.backend(connection)) else []
     signed += [("lexicons", "of this report", lexicon)]
     signed += [(str(version), "release", str(digest)) for version, digest in asked.releases(connection)]
     signatures = Table(

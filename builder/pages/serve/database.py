@@ -10,8 +10,8 @@ from typing import Any
 from builder.core.errors import ReleaseError
 from builder.release.export.records import ReviewRow, TripletRow, completed
 from builder.release.export.records import triplet as triplet_of
-from builder.release.faulty import naming_faults
 from builder.release.reading import NAME, inside, parse, read_json
+from builder.release.verify import naming_faults
 from builder.reviews.sources.parquet import read_bounded
 from builder.store import browse, db, released, reviews, runs, search
 

@@ -248,7 +248,7 @@ def _words(connection: sqlite3.Connection, chosen: Selection) -> list[Chart]:
         ("aspect", "Aspects", "named most"),
         ("opinion", "Opinions", "used most"),
     ):
-        rows = browse.top(connection, role, chosen.script, _MOST)  # type: ignore[arg-type]
+        rows = browse.list_words(connection, role, chosen.script, _MOST)  # type: ignore[arg-type]
         links = {str(row["shown"]): chosen.link(f"/{role}", word=row["word"]) for row in rows}
         bars = by_polarity(rows, "shown", links)
         made.append(Chart(title, about, f"/{role}s", LEGEND, bars))
@@ -290,7 +290,7 @@ def pages_of(role: Role) -> Page:
         part = request.args.get("part") or ""
 
         def work(connection: sqlite3.Connection) -> list[browse.Counts]:
-            return browse.like(connection, role, fold(part), chosen.script, MOST)
+            return browse.list_words(connection, role, chosen.script, MOST, fold(part))
 
         rows = await ask(datasette, work)
         links = {str(row["shown"]): chosen.link(f"/{role}", word=row["word"]) for row in rows}

@@ -55,8 +55,7 @@ def _run_shipped_model(context: Context, model: Path) -> runs.Counts:
     from builder.models.shipped import copy_model
 
     connection, folder, shown = context.connection, context.models / judging.SHIPPED, ModelBar("discriminator")
-    rules = triplets.source_id(connection, "rules")
-    assert rules is not None, "seed has run"
+    rules = triplets.require_source(connection, "rules")
     context.crew.rest()  # the workers hold words and rules of stages that are done
     judge = copy_model(model, folder)
     source = -1
@@ -87,11 +86,10 @@ def _run_shipped_model(context: Context, model: Path) -> runs.Counts:
 
 def _run_classifier(context: Context) -> runs.Counts:
     """Train the paper's classifier on the rules' triplets and judge them by it."""
-    from builder.models.negatives import discriminator_data
+    from builder.learning.task import discriminator_data
 
     connection, seed = context.connection, context.config.seed
-    rules = triplets.source_id(connection, "rules")
-    assert rules is not None, "seed has run"
+    rules = triplets.require_source(connection, "rules")
     shown, most = ModelBar("discriminator", kinds.unit(context.config)), context.config.discriminate.most
     judged = {
         split: [
@@ -132,15 +130,10 @@ def _train(context: Context, judged: Mapping[str, list[JudgedReview]], shown: Mo
     from builder.models.network import train_on
     from builder.models.saved import save
 
-    config, folder, checkpoints = (
-        context.config,
-        context.models / judging.NAME,
-        context.models / f"{judging.NAME}.training",
-    )
-    if config.profile in kinds.KINDS:
-        return kinds.KINDS[config.profile].train_judge(
-            config, judged["train"], judged["valid"], folder, checkpoints, shown
-        )
+    config, folder = context.config, context.models / judging.NAME
+    checkpoints = context.models / f"{judging.NAME}.training"
+    if kinds.writes(config):
+        return kinds.train_referee(config, judged["train"], judged["valid"], folder, checkpoints, shown)
     chars = sum(len(review.text) for review in judged["train"])
     settings = kinds.training_settings(DiscriminatorConfig, config, config.discriminate.epochs, chars)
     base = kinds.load_foundation(config, (review.text for review in judged["train"]))

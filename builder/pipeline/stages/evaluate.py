@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from builder.core.records import StoredTriplet
 from builder.gold.metrics import Answer
-from builder.gold.metrics.scores import Metric
+from builder.gold.metrics.scores import Metric, name_answer
 from builder.gold.metrics.systems import Settings, measure
 from builder.pipeline.context import Context
 from builder.pipeline.layers import TestLayer, read_layers
@@ -93,13 +92,8 @@ def _measure_system(context: Context, system: str, against: str, split: str, onl
 
 
 def _read_answers(context: Context, name: str, split: str, chosen: list[tuple[str, int]]) -> dict[str, list[Answer]]:
-    source = triplets.source_id(context.connection, name)
-    assert source is not None, f"{name} has run"
+    source = triplets.require_source(context.connection, name)
     by_review: dict[int, list[Answer]] = {}
     for stored in triplets.proposed(context.connection, source, split):
-        by_review.setdefault(stored.review, []).append(_answer(stored))
+        by_review.setdefault(stored.review, []).append(name_answer(stored.triplet))
     return {key: by_review.get(i, []) for key, i in chosen}
-
-
-def _answer(stored: StoredTriplet) -> Answer:
-    return stored.triplet.aspect.text, stored.triplet.opinion.text, stored.triplet.polarity

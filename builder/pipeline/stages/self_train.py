@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from builder.core.errors import ModelError
 from builder.core.progress import ModelBar
@@ -75,25 +75,15 @@ def run_round(context: Context, judge: Judge | None) -> None:
     """
     started = time.monotonic()
     shown = ModelBar("self-train E0")
-    model = None if judge is None else _as_shipped(judge)
+    model = None if judge is None else cast("ShippedModel", judge)  # the config was checked
     digest = model.digest if model is not None else triplets.RULES_REPEATED
     additions = Additions()
     rows: Iterator[tuple[int, Triplet]] | None = None
     if model is not None:
         rows = chain.from_iterable(_agreed_triplets(context, model, split, shown, additions) for split in SPLITS)
     result = RoundResult("E", 0, digest, rows, None, additions.verdicts)
-
-    def settle(source: int) -> None:
-        _rate_confidence(context, source, model, additions.alone)
-
-    finish_round(context, judge, result, None, started, shown, settle)
-
-
-def _as_shipped(judge: Judge) -> ShippedModel:
-    from builder.models.shipped import ShippedModel  # with torch, which a build without a judge does not need
-
-    assert isinstance(judge, ShippedModel), "the config was checked"
-    return judge
+    rate = partial(_rate_confidence, context, model=model, alone=additions.alone)
+    finish_round(context, judge, result, None, started, shown, rate)
 
 
 def _rate_confidence(context: Context, source: int, model: ShippedModel | None, alone: Mapping[int, float]) -> None:
@@ -104,27 +94,18 @@ def _rate_confidence(context: Context, source: int, model: ShippedModel | None, 
         released.rate(context.connection, judging.NAME, None)
         return
     calibration = _fit_calibration(context, source, model, alone)
-    released.rate(context.connection, judging.NAME, _rate_by_rules(model, calibration))
+
+    def rate(label: Verdict | None, score: float, rule: str, polarity: Polarity) -> float:
+        return calibration.rate(model.limits.place(label, score, rule, polarity), score)
+
+    released.rate(context.connection, judging.NAME, rate)
     by_model = {triplet: calibration.rate("model", score) for triplet, score in alone.items()}
     released.set_chances(context.connection, judging.NAME, by_model)
     save_calibration(calibration, context.models / judging.SHIPPED)
 
 
-def _rate_by_rules(model: ShippedModel, calibration: Calibration) -> released.Rating:
-    """How likely a triplet of the rules is right by its verdict."""
-
-    def rate(label: Verdict | None, score: float, rule: str, polarity: Polarity) -> float:
-        return calibration.rate(model.limits.place(label, score, rule, polarity), score)
-
-    return rate
-
-
 def _agreed_triplets(
-    context: Context,
-    model: ShippedModel,
-    split: str,
-    shown: ModelBar,
-    additions: Additions,
+    context: Context, model: ShippedModel, split: str, shown: ModelBar, additions: Additions
 ) -> Iterator[tuple[int, Triplet]]:
     """The triplets that rules and model agree on, in offsets of the stored text.
 
@@ -135,8 +116,7 @@ def _agreed_triplets(
     from builder.models.shipped import seen
 
     connection = context.connection
-    rules, judge = triplets.source_id(connection, "rules"), triplets.source_id(connection, judging.NAME)
-    assert rules is not None and judge is not None, "rules and discriminator have run"
+    rules, judge = (triplets.require_source(connection, name) for name in ("rules", judging.NAME))
     engine = make_engine(context.lexicon, context.rules, context.config.rules.convention)
     judged_reviews = join_rows(
         reviews.in_split(connection, split),
@@ -191,8 +171,7 @@ def _fit_calibration(context: Context, source: int, model: ShippedModel, alone: 
     due |= {review.id: [] for review in labelled}
     for review, triplet in layers.labelled(rows, labelled, path):
         due[review].append(scores.name_answer(triplet))
-    judge = triplets.source_id(connection, judging.NAME)
-    assert judge is not None, "there are verdicts"
+    judge = triplets.require_source(connection, judging.NAME)
     return fitted(
         [
             (
@@ -283,8 +262,7 @@ class _Proposed:
 def _select_proposals(context: Context, variant: str, number: int) -> _Proposed:
     connection = context.connection
     name = "rules" if number == 0 else f"{variant}{number - 1}"
-    source, judge = triplets.source_id(connection, name), triplets.source_id(connection, judging.NAME)
-    assert source is not None and judge is not None, f"{name} and the discriminator have run"
+    source, judge = (triplets.require_source(connection, asked) for asked in (name, judging.NAME))
     kept = triplets.judged(connection, source, judge, "train")
     if number:
         kept = (judged for judged in kept if (judged.confidence or 0.0) >= context.config.self_train.confidence)

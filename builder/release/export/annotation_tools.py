@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
-from builder.core.records import POLARITIES, Polarity
+from builder.core.records import POLARITIES, Polarity, surface
 from builder.gold.items import places
 from builder.gold.tool_fields import (
     ASPECT,
@@ -40,15 +40,7 @@ from builder.gold.tool_fields import (
     submitted,
     suggested,
 )
-from builder.release.export.records import (
-    Labelled,
-    Spans,
-    TripletLabel,
-    checked,
-    review_details,
-    surface,
-    triplet_details,
-)
+from builder.release.export.records import Labelled, Spans, TripletLabel, checked, review_details, triplet_details
 
 LABELLING_CONFIG = f"""<View>
   {labels_tag("label", (ASPECT, OPINION))}

@@ -33,11 +33,12 @@ from typing import Any
 
 from builder.core.errors import InputError
 from builder.core.files import parse_json
+from builder.core.records import surface
 from builder.gold.metrics import Answer
 from builder.gold.metrics.complete import Complete, Ranged, merge
 from builder.release.export import annotation_tools
 from builder.release.export.paper import NAMES, parse
-from builder.release.export.records import Labelled, parse_triplets, surface
+from builder.release.export.records import Labelled, parse_triplets
 
 # ---- Files of text lines
 

@@ -1,5 +1,5 @@
-"""Other people's formats in one table: what each is called, writes, and refuses. From rows of ours to files,
-everything left out named.
+"""Other people's formats in one table: what each is called, writes, and refuses. From rows of ours, or a release, to
+files, everything left out named.
 
 A review is written with all its triplets or not at all: one that is missing would be read as "no opinion here". An
 opinion that a format cannot hold stands in full (`opinion_full`); where that does not help, the review goes to
@@ -12,8 +12,13 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 
 from builder.core.errors import ConfigError, did_you_mean
+from builder.core.files import write_atomically
+from builder.core.machine import uncollected
+from builder.core.records import surface
+from builder.release import reading
 from builder.release.export import annotation_tools, paper, research, table
 from builder.release.export.records import (
     Labelled,
@@ -24,10 +29,10 @@ from builder.release.export.records import (
     continuous,
     label,
     labelled,
-    surface,
     untokenisable,
 )
 from builder.release.export.records import triplet as released
+from builder.release.verify import naming_faults
 
 Refused = Callable[[str], str | None]
 
@@ -72,23 +77,14 @@ FORMATS: dict[str, Format] = {
         research.pyabsa_refused,
     ),
     "gts": _spaced("GTS, tags for each aspect and its opinions", "{split}.json", research.dump_gts),
-    "semeval": Format(
-        "SemEval-2022 task 10, structured sentiment",
-        "{split}.json",
-        research.dump_semeval,
-        called=_DEV,
-    ),
+    "semeval": Format("SemEval-2022 task 10, structured sentiment", "{split}.json", research.dump_semeval, called=_DEV),
     "label-studio": Format(
         "Label Studio tasks with predictions, and the labelling config that they need",
         "{split}.json",
         annotation_tools.label_studio,
         beside={"labelling-config.xml": annotation_tools.LABELLING_CONFIG},
     ),
-    "doccano": Format(
-        "doccano, spans and relations",
-        "{split}.jsonl",
-        annotation_tools.doccano,
-    ),
+    "doccano": Format("doccano, spans and relations", "{split}.jsonl", annotation_tools.doccano),
     "argilla": Format(
         "Argilla records with suggestions, and the settings of their dataset",
         "{split}.json",
@@ -137,22 +133,22 @@ class Exported:
         return self.binary or self.content.encode()
 
 
+def _check_name(name: str) -> None:
+    if name not in NAMES:
+        raise ConfigError(f"unknown format {name!r}", fix=f"{did_you_mean(name, NAMES)}known: {', '.join(NAMES)}")
+
+
 def export(
-    name: str,
-    split: str,
-    rows: Sequence[ReviewRow],
-    opinion: Opinion = "opinion",
-    without_empty: bool = False,
+    name: str, split: str, rows: Sequence[ReviewRow], opinion: Opinion = "opinion", without_empty: bool = False
 ) -> Exported:
     """The rows of a split in the format `name`, `without_empty` those with a triplet. ConfigError for a name that is
     not known.
     """
+    _check_name(name)
     numbered = {n: row for n, row in enumerate(rows, start=1) if row["triplets"] or not without_empty}
     kept = list(numbered.values())
     if name in FORMATS:
         made = _labels(FORMATS[name], split, kept, opinion)
-    elif name not in OTHERS:
-        raise ConfigError(f"unknown format {name!r}", fix=f"{did_you_mean(name, NAMES)}known: {', '.join(NAMES)}")
     else:
         file = OTHERS[name][1].format(split=split)
         if name in ("csv", "xlsx"):
@@ -273,3 +269,60 @@ def skipped_lines(skipped: Iterable[Skipped], texts: Mapping[str, str]) -> str:
         return described | {"aspect": aspect, "opinion": opinion, "polarity": review.label.polarity}
 
     return "".join(json.dumps(line(review), ensure_ascii=False) + "\n" for review in skipped)
+
+
+# ---- A release in another format
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A split in its new file."""
+
+    split: str
+    path: Path
+    reviews: int
+    labels: int
+    in_full: int
+    skipped: int
+    """Reviews that the format cannot hold, with `lost` labels."""
+    lost: int
+    empty: int
+    """Reviews without a triplet that are left out because that was asked for."""
+
+
+def export_release(
+    release: Path,
+    name: str,
+    to: Path,
+    splits: Sequence[str] = (),
+    opinion: Opinion = "opinion",
+    without_empty: bool = False,
+) -> list[Written]:
+    """Write the chosen splits (all if none is named); ConfigError for a split or format that is not known.
+
+    An augmentation layer is written where it is named: train-synonym. `without_empty` leaves out reviews without a
+    triplet, which readers of ASTE data refuse.
+    """
+    _check_name(name)
+    source = reading.opened(release)
+    known = [*source.splits, *source.layers]
+    if strange := [split for split in splits if split not in known]:
+        raise ConfigError(f"no split {strange[0]!r}", where=str(release), fix=f"there are {', '.join(known)}")
+    with uncollected():
+        return [_export(release, name, to, split, opinion, without_empty) for split in splits or source.splits]
+
+
+def _export(release: Path, name: str, to: Path, split: str, opinion: Opinion, without_empty: bool) -> Written:
+    reviews = list(reading.rows(release, split))
+    with naming_faults(release):
+        made = export(name, split, reviews, opinion, without_empty)
+    write_atomically(to / made.file, made.payload)
+    for beside, content in FORMATS[name].beside.items() if name in FORMATS else ():
+        write_atomically(to / beside, content.encode())
+    aside = to / f"{made.file}.skipped.jsonl"
+    if made.skipped:
+        write_atomically(aside, skipped_lines(made.skipped, {row["id"]: row["text"] for row in reviews}).encode())
+    else:
+        aside.unlink(missing_ok=True)
+    lost = sum(review.labels for review in made.skipped)
+    return Written(split, to / made.file, made.reviews, made.labels, made.in_full, len(made.skipped), lost, made.empty)

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NotRequired, TypedDict, cast
 
-from builder.core.records import POLARITIES, Element, Polarity, Released, Span, Triplet, Verdict
+from builder.core.records import POLARITIES, Element, Polarity, Released, Span, Triplet, Verdict, surface
 from builder.release.export.paper import aspect_text
 
 
@@ -145,6 +145,11 @@ def triplet(row: TripletRow) -> Triplet:
     )
 
 
+def answers_of(row: ReviewRow) -> list[tuple[str, str, str]]:
+    """(aspect, opinion, polarity) of each triplet, as scores compare them."""
+    return [(triplet["aspect"]["text"], triplet["opinion"]["text"], triplet["polarity"]) for triplet in row["triplets"]]
+
+
 def judged_triplet(row: TripletRow) -> Triplet:
     """The triplet of a row of a release with all that the row says of it."""
     sources = tuple(row["sources"])
@@ -163,19 +168,19 @@ def extracted(triplet: Triplet, bracketed: bool = False) -> dict[str, object]:
     return {
         "aspect": aspect_text(triplet) if bracketed else triplet.aspect.text,
         "aspect_full": triplet.aspect_full.text,
-        "aspect_spans": _listed(triplet.aspect),
+        "aspect_spans": element_row(triplet.aspect)["spans"],
         "opinion": triplet.opinion.text,
         "opinion_full": triplet.opinion_full.text,
-        "opinion_spans": _listed(triplet.opinion),
+        "opinion_spans": element_row(triplet.opinion)["spans"],
         "polarity": triplet.polarity,
         "valence": triplet.valence,
         "source": triplet.source,
         "rules": list(triplet.rules),
-        "aspect_full_spans": _listed(triplet.aspect_full),
+        "aspect_full_spans": element_row(triplet.aspect_full)["spans"],
         "aspect_category": triplet.aspect_category,
         "owner": owner.text if owner else None,
-        "owner_spans": _listed(owner) if owner else None,
-        "opinion_full_spans": _listed(triplet.opinion_full),
+        "owner_spans": element_row(owner)["spans"] if owner else None,
+        "opinion_full_spans": element_row(triplet.opinion_full)["spans"],
         "opinion_category": triplet.opinion_category,
         "confidence": triplet.confidence,
         "verdict": triplet.verdict,
@@ -193,12 +198,9 @@ def read_extracted(row: Mapping[str, Any], text: str) -> Triplet:
 
     def read_element(name: str) -> Element:
         spans = tuple((int(start), int(end)) for start, end in row[f"{name}_spans"])
-        if not spans or any(not 0 <= start < end <= len(text) for start, end in spans):
-            raise ValueError(f"{name} {row[name]!r} has spans {list(spans)} outside the text")
-        shown = surface(text, spans)
-        if shown != row[name]:
-            raise ValueError(f"{name} {row[name]!r} is {shown!r} in the text")
-        return Element(shown, spans)
+        if fault := _misplaced(text, name, row[name], list(spans)):
+            raise ValueError(fault)
+        return Element(row[name], spans)
 
     aspect, opinion = read_element("aspect"), read_element("opinion")
     aspect_full = read_element("aspect_full") if "aspect_full_spans" in row else aspect
@@ -215,23 +217,20 @@ def read_extracted(row: Mapping[str, Any], text: str) -> Triplet:
     )  # fmt: skip
 
 
-def _listed(element: Element) -> list[list[int]]:
-    return [list(span) for span in element.spans]
-
-
 def mismatch(text: str, row: TripletRow) -> str | None:
     """What is wrong with a row's spans against the text they point into, or None."""
     for name in ("aspect", "aspect_full", "owner", "opinion", "opinion_full"):
         part: ElementRow | None = row[name]
-        if part is None:
-            continue
-        spans = part["spans"]
-        if not spans or any(not 0 <= start < end <= len(text) for start, end in spans):
-            return f"{name} {part['text']!r} has spans {spans} outside the text"
-        surface = "".join(text[start:end] for start, end in spans)
-        if surface != part["text"]:
-            return f"{name} {part['text']!r} is {surface!r} in the text"
+        if part is not None and (fault := _misplaced(text, name, part["text"], part["spans"])):
+            return fault
     return None
+
+
+def _misplaced(text: str, name: str, words: str, spans: Sequence[Sequence[int]]) -> str | None:
+    if not spans or any(not 0 <= start < end <= len(text) for start, end in spans):
+        return f"{name} {words!r} has spans {spans} outside the text"
+    shown = surface(text, spans)
+    return f"{name} {words!r} is {shown!r} in the text" if shown != words else None
 
 
 Opinion = Literal["opinion", "opinion_full"]
@@ -284,7 +283,8 @@ def labelled(row: ReviewRow, opinion: Opinion = "opinion") -> Labelled:
 
 def label(triplet: TripletRow, opinion: Opinion) -> TripletLabel:
     """A triplet of ours with one of its opinions."""
-    return TripletLabel(_spans(triplet["aspect"]), _spans(triplet[opinion]), triplet["polarity"], triplet)
+    aspect, said = element(triplet["aspect"]).spans, element(triplet[opinion]).spans
+    return TripletLabel(aspect, said, triplet["polarity"], triplet)
 
 
 REVIEW_DETAILS = ("language", "rating", "source", "annotation", "unverified_negative")
@@ -305,15 +305,6 @@ def triplet_details(label: TripletLabel) -> dict[str, Any]:
     """What the row of a triplet says of it; nothing where it was made without a row."""
     row = label.row
     return {key: row.get(key) for key in TRIPLET_DETAILS} if row is not None else {}
-
-
-def _spans(element: ElementRow) -> Spans:
-    return tuple((start, end) for start, end in element["spans"])
-
-
-def surface(text: str, spans: Spans) -> str:
-    """The words at the spans, joined."""
-    return "".join(text[start:end] for start, end in spans)
 
 
 def checked(review: Labelled) -> Labelled:
