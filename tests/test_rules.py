@@ -28,7 +28,7 @@ EXAMPLES = [
     for rule in RULES
     for example in rule.examples
 ]
-MAKERS = ("pair-", "conjunction", "excess", "predicate")
+MAKERS = ("pair-", "conjunction", "valence", "predicate")
 """Kinds that make or turn triplets: they must show what they make.
 The others, apart from word lists, must show what they keep out.
 """
@@ -371,7 +371,7 @@ def test_every_convention_has_exactly_one_rule_of_each_kind_of_grammar(lexicon: 
         ("pair-path", {"longest": True}, "longest is not a whole number"),
         ("pair-carry", {"blockers": "NOUN"}, "blockers is not a list of strings"),
         ("pair-carry", {"foreign": {"price": "taste"}}, "foreign is not a table of lists of strings"),
-        ("excess", {"below": "much"}, "below is not a number"),
+        ("valence", {"below": "much"}, "below is not a number"),
         ("question", {"marks": [1]}, "marks is not a list of strings"),
         ("predicate", {"category": "staff.absent"}, "unknown category 'staff.absent'"),
         (

@@ -9,7 +9,6 @@ convention reads by the result.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,9 +27,8 @@ from builder.engine.matching import Matcher, MatchRule, ReadingRule, WordsRule
 from builder.engine.naming import NameGrammar, NameRule
 from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import JoinRule, PhraseGrammar
-from builder.engine.polarity import DenialRule, ExcessRule
+from builder.engine.polarity import ValenceRule
 from builder.engine.predicates import PredicateRule, Predicates, compile_predicates
-from builder.engine.quoting import AddressRule, compile_addresses
 from builder.engine.rows import WordTable
 from builder.engine.terms import TermGrammar, TermRule, find_leads
 from builder.engine.units import Pairer
@@ -40,41 +38,46 @@ from builder.language.lexicon.rules import Rule
 
 # ---- The lexicon of a convention
 
+_CATEGORY = "category:"
+
 
 @dataclass(frozen=True, slots=True)
 class VocabularyRule:
     """Parameters of a rule of kind `vocabulary`.
 
-    `opinions`: valence -> words that have it; `aspects`: words that become aspects, of the class `aspect_class`.
-    `without_opinions`, `without_aspects`, `without_degree`, `without_irrealis`: words that are none;
-    `without_categories`: categories that are none; `without_context`: whether context.tsv is left out.
-    `longest_opinion`: characters of an opinion at most. `no_opinion_starts` and `no_opinion_ends`: how none begins or
-    ends, `no_long_opinion_starts` and `no_aspect_starts`, `no_aspect_ends`: the same for those of three characters or
-    more. `read_apart`: words that are read as their parts.
+    `opinions`: valence -> words that have it; `aspects`: class -> words that become aspects of it. `without_opinions`,
+    `without_aspects`, `without_degree`, `without_irrealis`: words that are none. Of the first two, beginnings (`一…`)
+    and endings (`…分`) as well, of aspects of three characters or more, and categories of opinions (`category:score`).
+    `without_context`: whether context.tsv is left out. `longest_opinion`: characters of an opinion at most.
+    `read_apart`: words that are read as their parts.
     """
 
     opinions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    aspects: tuple[str, ...] = ()
-    aspect_class: str = ""
+    aspects: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     without_opinions: tuple[str, ...] = ()
     without_aspects: tuple[str, ...] = ()
     without_degree: frozenset[str] = frozenset()
     without_irrealis: frozenset[str] = frozenset()
-    without_categories: tuple[str, ...] = ()
     without_context: bool = False
     longest_opinion: int = 99
-    no_opinion_starts: tuple[str, ...] = ()
-    no_opinion_ends: tuple[str, ...] = ()
-    no_long_opinion_starts: tuple[str, ...] = ()
-    no_aspect_starts: tuple[str, ...] = ()
-    no_aspect_ends: tuple[str, ...] = ()
     read_apart: tuple[str, ...] = ()
 
 
 def change_lexicon(lexicon: Lexicon, rule: Rule, changes: VocabularyRule) -> Lexicon:
     """The lexicon with a convention's own words; `rule` names the new entries."""
-    opinions = {word: entry for word, entry in lexicon.opinions.items() if _keeps_opinion(entry, word, changes)}
-    aspects = {word: entry for word, entry in lexicon.aspects.items() if _keeps_aspect(word, changes)}
+    no_opinions, starts, ends, categories = _split_marks(changes.without_opinions)
+    opinions = {
+        word: entry
+        for word, entry in lexicon.opinions.items()
+        if len(word) <= changes.longest_opinion
+        and not (word.startswith(starts) or word.endswith(ends) or entry.category.startswith(categories))
+    }
+    no_aspects, starts, ends, _ = _split_marks(changes.without_aspects)
+    aspects = {
+        word: entry
+        for word, entry in lexicon.aspects.items()
+        if len(word) <= 2 or not (word.startswith(starts) or word.endswith(ends))
+    }
     not_aspects, general = dict(lexicon.not_aspects), dict(lexicon.general)
     for valence, words in changes.opinions.items():
         for word in words:
@@ -84,13 +87,13 @@ def change_lexicon(lexicon: Lexicon, rule: Rule, changes: VocabularyRule) -> Lex
     for word in changes.read_apart:
         opinions.pop(word, None)
         aspects.pop(word, None)
-    for word in changes.without_opinions:
+    for word in no_opinions:
         opinions.pop(word, None)
         general[word] = "X"  # stays one word: Q彈 must not fall apart into Q and 彈
-    for word in changes.aspects:
-        aspects[word] = AspectEntry(word, changes.aspect_class, rule.where)
-        not_aspects.pop(word, None)
-    for word in changes.without_aspects:
+    for cls, words in changes.aspects.items():
+        aspects |= {word: AspectEntry(word, cls, rule.where) for word in words}
+        not_aspects = {word: reason for word, reason in not_aspects.items() if word not in words}
+    for word in no_aspects:
         aspects.pop(word, None)
         if len(word) > 1 and word not in opinions:
             general.setdefault(word, "X")  # a hole is a hole: 調酒 must not fall apart into 調 and 酒
@@ -108,18 +111,12 @@ def change_lexicon(lexicon: Lexicon, rule: Rule, changes: VocabularyRule) -> Lex
     )
 
 
-def _keeps_opinion(entry: OpinionEntry, word: str, changes: VocabularyRule) -> bool:
-    return (
-        len(word) <= changes.longest_opinion
-        and not word.startswith(changes.no_opinion_starts)
-        and not (len(word) > 2 and word.startswith(changes.no_long_opinion_starts))
-        and not word.endswith(changes.no_opinion_ends)
-        and not entry.category.startswith(changes.without_categories)
-    )
-
-
-def _keeps_aspect(word: str, changes: VocabularyRule) -> bool:
-    return len(word) <= 2 or not (word.startswith(changes.no_aspect_starts) or word.endswith(changes.no_aspect_ends))
+def _split_marks(words: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Words as they are, beginnings, endings, and categories."""
+    starts = tuple(word[:-1] for word in words if word[-1:] == "…")
+    ends = tuple(word[1:] for word in words if word[:1] == "…")
+    categories = tuple(word.removeprefix(_CATEGORY) for word in words if word.startswith(_CATEGORY))
+    return tuple(word for word in words if "…" not in word and not word.startswith(_CATEGORY)), starts, ends, categories
 
 
 # ---- Compiled rules
@@ -144,14 +141,6 @@ class CompatibleRule:
     classes: Mapping[str, tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class BlockRule:
-    """Opinions that pair with nothing, by `categories` (prefixes) and `words`."""
-
-    categories: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()
-
-
 DECLARED: Mapping[str, type] = {
     "function-words": FunctionWordRule,
     "predicate": PredicateRule,
@@ -167,18 +156,15 @@ DECLARED: Mapping[str, type] = {
     "term": TermRule,
     "list": ListRule,
     "name": NameRule,
-    "excess": ExcessRule,
-    "denial": DenialRule,
+    "valence": ValenceRule,
     "question": QuestionRule,
     "compatible": CompatibleRule,
-    "block": BlockRule,
-    "address": AddressRule,
     "exception": ExceptionRule,
     "adding": AddingRule,
     "conjunction": NoParams,
     "decision": DecisionRule,
     "vocabulary": VocabularyRule,
-    **mentions.DECLARED,
+    mentions.KIND: mentions.StepRule,
 }
 """Kind of a rule -> its parameters, for the kinds that do not pair; those that do declare theirs in `pairing` and
 `carrying`.
@@ -191,10 +177,9 @@ class Compiled:
 
     `compatible`: opinion category -> for each rule that limits it, the prefixes of aspect classes it may describe;
     `limited`: how the classes begin of which such rules say something; any other is described by all (those of a
-    user's own pack); `blocked`: opinion words that pair with nothing; `exceptions`: opinion ->
-    aspects that it is never said of; `joining`: words between a dish and what it comes with; `adding`:
-    which clauses only name what goes into it;
-    `wide`: some rule pairs over the whole sentence.
+    user's own pack); `exceptions`: opinion -> aspects that it is never said of; `joining`: words between a dish and
+    what it comes with; `adding`: which clauses only name what goes into it; `wide`: some rule pairs over the whole
+    sentence.
     """
 
     lexicon: Lexicon
@@ -211,15 +196,12 @@ class Compiled:
     decision: DecisionRule | None
     decision_name: str
     unstated: Matcher
-    excess: tuple[ExcessRule, ...]
-    denials: tuple[DenialRule, ...]
+    valences: tuple[ValenceRule, ...]
     questions: tuple[str, ...]
     asking: tuple[str, ...]
     compatible: Mapping[str, tuple[tuple[str, ...], ...]]
     limited: tuple[str, ...]
-    blocked: frozenset[str]
     exceptions: Mapping[str, frozenset[str]]
-    addresses: re.Pattern[str] | None
     wide: bool
 
 
@@ -300,28 +282,21 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         terms=TermGrammar.of(
             term, chosen.only("list", ListRule), NameGrammar.of(chosen.only("name", NameRule), lexicon)
         ),
-        joining=frozenset(
-            word for params in chosen.params("pair-with", pairing.PatternParams) for word in params.words
-        ),
+        joining=frozenset(word for own in chosen.params("pair-pattern", pairing.PatternParams) for word in own.words),
         adding=next(iter(chosen.params("adding", AddingRule)), None),
         pairers=chosen.pairers,
         conjunction=next((rule.name for rule in chosen.of_kind("conjunction")), ""),
         decision=next(iter(chosen.params("decision", DecisionRule)), None),
         decision_name=next((rule.name for rule in chosen.of_kind("decision")), ""),
-        excess=tuple(chosen.params("excess", ExcessRule)),
-        denials=tuple(chosen.params("denial", DenialRule)),
+        valences=tuple(chosen.params("valence", ValenceRule)),
         unstated=match("unstate-opinion"),
         questions=tuple(mark for params in chosen.params("question", QuestionRule) for mark in params.marks),
         asking=tuple(word for params in chosen.params("question", QuestionRule) for word in params.asking),
         compatible=_limit_categories(lexicon, compatible),
         limited=_find_limited(compatible),
-        blocked=frozenset(
-            word for params in chosen.params("block", BlockRule) for word in _find_blocked(lexicon, params)
-        ),
         exceptions=compile_exceptions(
             [(rule, read_params(rule, ExceptionRule)) for rule in chosen.of_kind("exception")]
         ),
-        addresses=compile_addresses(chosen.params("address", AddressRule)),
         wide=bool(chosen.of_kind("pair-sentence")),
     )
 
@@ -336,13 +311,6 @@ def _match(action: str, chosen: _Selection, shared: Mapping[str, Collection[str]
     declared = ReadingRule if action == "read-as" else MatchRule
     rules = [(rule, read_params(rule, declared)) for rule in chosen.of_kind(action)]
     return Matcher(action, rules, shared, table)
-
-
-def _find_blocked(lexicon: Lexicon, rule: BlockRule) -> set[str]:
-    """The opinion words of some categories (by prefix), and some words."""
-    return {entry.word for entry in lexicon.opinions.values() if entry.category.startswith(rule.categories)} | set(
-        rule.words
-    )
 
 
 def _find_limited(rules: Sequence[CompatibleRule]) -> tuple[str, ...]:

@@ -159,12 +159,12 @@ class Engine:
             and not self._exceeds(phrase, term)
         ):
             return None
-        return judge_valence(phrase, term, aspect, self._lexicon, self._rules.excess, self._rules.denials)
+        return judge_valence(phrase, term, aspect, self._lexicon, self._rules.valences)
 
     def _exceeds(self, phrase: Phrase, term: Term) -> bool:
         """Whether a degree word gives a phrase a value of its own, in whatever context (太淺)."""
-        rules = (rule for rule in self._rules.excess if rule.without_context)
-        return any(rule.applies(phrase.entry.valence, phrase, term) for rule in rules)
+        rules = (rule for rule in self._rules.valences if rule.without_context)
+        return any(rule.applies(phrase.entry.valence, phrase, term, phrase.degrees) for rule in rules)
 
     def _is_unstated(self, clause: ReadClause, index: int) -> bool:
         """Whether a wish, a condition or a question takes opinion `index` out of what is stated; 湯都冷了？ blames."""
@@ -228,9 +228,6 @@ class Engine:
         """The first rule that finds an aspect that the opinion can describe proposes it; if it is not sure, all
         candidates and none are weighed. The aspects coordinated with the chosen one share the opinion.
         """
-        phrase = scene.opinion.own_phrase
-        if phrase.entry.word in self._rules.blocked and not phrase.kinds:
-            return None
         proposal = self._propose(doc, scene)
         decision = self._rules.decision
         if decision is None or (proposal and proposal[0] in decision.sure):
@@ -304,9 +301,7 @@ class Engine:
     def _make_triplet(self, doc: Doc, scene: Scene, aspect: Constituent, rule: str, pairing: Pairing) -> Triplet:
         item = scene.opinion
         term, phrase = aspect.own_term, item.own_phrase
-        value, reasons = judge_valence(
-            phrase, term, aspect.word, self._lexicon, self._rules.excess, self._rules.denials
-        )
+        value, reasons = judge_valence(phrase, term, aspect.word, self._lexicon, self._rules.valences)
         steps = dependency_path(doc.tokens, aspect.last, last_core_token(doc.tokens, item))
         candidates, margin = rank_candidates(pairing.weighed, aspect)
         first = find_full_start(scene.items, aspect, self._rules.terms.rule.determiners)

@@ -280,7 +280,6 @@ def pair_kind(rule: Rule) -> Pairer:
 
 KINDS: Mapping[str, Callable[[Rule], Pairer]] = {
     "pair-pattern": pair_by_pattern,
-    "pair-with": pair_by_pattern,
     "pair-kind": pair_kind,
     "pair-back": pair_back,
     "pair-companion": pair_companion,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from builder.reviews.script import HAN
 from builder.reviews.text import Clause
@@ -20,6 +19,8 @@ _CLOSING = frozenset("」』”》】")
 _HEADINGS = frozenset("【】")
 _LONGEST = 12
 """Characters of a quotation that may be a name."""
+_ADDRESS = re.compile(f"(?:https?://|www\\.)(?:[!-~]|(?<=[/?=&#_%+-]){HAN.pattern}++)+")
+"""An address of the web: all that is ASCII up to a space, and Han characters behind a mark of it (/好吃)."""
 
 
 def join_quoted(text: str, clauses: Sequence[Clause]) -> Iterator[Clause]:
@@ -46,23 +47,8 @@ def join_quoted(text: str, clauses: Sequence[Clause]) -> Iterator[Clause]:
         yield whole
 
 
-@dataclass(frozen=True, slots=True)
-class AddressRule:
-    """`marks`: what an address of the web begins with, in lower case (www.)."""
-
-    marks: tuple[str, ...] = ()
-
-
-def compile_addresses(rules: Sequence[AddressRule]) -> re.Pattern[str] | None:
-    """An expression that finds addresses in text of lower case: all that is ASCII up to a space, and Han characters
-    behind a mark of it (/好吃).
-    """
-    marks = [re.escape(mark) for rule in rules for mark in rule.marks]
-    return re.compile(f"(?:{'|'.join(marks)})(?:[!-~]|(?<=[/?=&#_%+-]){HAN.pattern}++)+") if marks else None
-
-
-def drop_addresses(text: str, clauses: Sequence[Clause], expression: re.Pattern[str] | None) -> Sequence[Clause]:
-    """The clauses without the words of addresses, which part those around them."""
-    if expression is None or not expression.search(text):
+def drop_addresses(text: str, clauses: Sequence[Clause]) -> Sequence[Clause]:
+    """The clauses of a text of lower case without the words of addresses, which part those around them."""
+    if not _ADDRESS.search(text):
         return clauses
-    return find_clauses(expression.sub(lambda address: "，" * len(address[0]), text))
+    return find_clauses(_ADDRESS.sub(lambda address: "，" * len(address[0]), text))
