@@ -28,7 +28,7 @@ from builder.engine.naming import NameGrammar, NameRule
 from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import JoinRule, PhraseGrammar
 from builder.engine.polarity import ValenceRule
-from builder.engine.predicates import PredicateRule, Predicates, compile_predicates
+from builder.engine.predicates import PredicateRule, Predicates
 from builder.engine.rows import WordTable
 from builder.engine.terms import TermGrammar, TermRule, find_leads
 from builder.engine.units import Pairer
@@ -261,14 +261,18 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
     apart |= {word for change in changes for word in change.read_apart}
     join, term = chosen.only("join", JoinRule), chosen.only("term", TermRule)
     shared = {**_share_words(chosen), "JOINING": join.joining}
-    match = partial(_match, chosen=chosen, shared=shared, table=WordTable(lexicon))
+    table = WordTable(lexicon)
+    match = partial(_match, chosen=chosen, shared=shared, table=table)
     compatible = chosen.params("compatible", CompatibleRule)
     return Compiled(
         lexicon=lexicon,
         vocabulary=UnitVocabulary.of(lexicon, function_words, sorted(apart), join.had),
         readings=match("read-as"),
-        predicates=compile_predicates(
-            [(rule, read_params(rule, PredicateRule)) for rule in chosen.of_kind("predicate")], lexicon.categories
+        predicates=Predicates(
+            [(rule, read_params(rule, PredicateRule)) for rule in chosen.of_kind("predicate")],
+            shared,
+            table,
+            lexicon.categories,
         ),
         phrases=PhraseGrammar(
             extent=chosen.only("extent", ExtentRule),

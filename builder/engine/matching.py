@@ -142,7 +142,7 @@ class Matcher:
                     beside.append((pattern.needs[0], place))
                 else:
                     about.append((pattern.about, place))
-        self._about, self._beside = _Index(about), _Index(beside)
+        self._about, self._beside = RuleIndex(about), RuleIndex(beside)
 
     def read_units(self, units: Sequence[Unit]) -> Line:
         """What is known of the units of a clause."""
@@ -220,7 +220,7 @@ class Matcher:
         units = line.units
         if k and units[k - 1].symbol == ASPECT and units[k - 1].end == units[k].start:
             state = state.upper()
-        heads = _spell_heads(units)
+        heads = spell_heads(units)
         heads[first:k] = [head[:STATE] + "i" for head in heads[first:k]]
         heads[k] = heads[k][:STATE] + state
         for place in places:
@@ -251,7 +251,7 @@ class Matcher:
     def _holds_of_aspect(self, rule: _Matched, items: Sequence[Constituent], line: Line, i: int) -> bool:
         heads = [
             head if item.phrase is None else head[:STATE] + _describe_phrase(item.phrase)
-            for item, head in zip(items, _spell_heads(items), strict=True)
+            for item, head in zip(items, spell_heads(items), strict=True)
         ]
         heads[i] = heads[i][:STATE] + "t"
         return rule.holds(_spell(line, heads, rule.rows), i)
@@ -267,7 +267,7 @@ class Matcher:
         return None if name is None else self._readings[name]
 
 
-class _Index:
+class RuleIndex:
     """Rules by the classes of words that lead to them. A pattern that needs a word of some class is found by the first
     such class alone.
     """
@@ -322,7 +322,7 @@ def _split_bits(bits: int) -> Iterator[int]:
         bits ^= low
 
 
-def _spell_heads(units: Sequence[Unit | Constituent]) -> list[str]:
+def spell_heads(units: Sequence[Unit | Constituent]) -> list[str]:
     """For each unit its kind, whether it touches the one before it, and that it is not in question."""
     touching = ["-_", *["+_" if a.end == b.start else "-_" for a, b in pairwise(units)]]
     return [unit.symbol + touch for unit, touch in zip(units, touching, strict=True)]

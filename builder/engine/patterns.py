@@ -27,17 +27,16 @@ def spell_symbols(symbols: str) -> str:
 
 
 @cache
-def compile_pattern(pattern: str, where: str, classes: tuple[tuple[str, str], ...] = ()) -> re.Pattern[str]:
+def compile_pattern(pattern: str, where: str) -> re.Pattern[str]:
     """`pattern` as a regular expression with the group `target`; ResourceError names an unknown unit or a bad
-    expression. `classes`: further names with their characters.
+    expression.
     """
-    names = {**_NAMES, **dict(classes)}
 
     def symbol(match: re.Match[str]) -> str:
-        if match[0] not in names:
-            fix = "known: " + ", ".join(sorted(names))
+        if match[0] not in _NAMES:
+            fix = "known: " + ", ".join(sorted(_NAMES))
             raise ResourceError(f"unknown unit {match[0]!r} in pattern {pattern!r}", where=where, fix=fix)
-        return names[match[0]]
+        return _NAMES[match[0]]
 
     try:
         return re.compile(_NAME.sub(symbol, pattern).replace(" ", ""))

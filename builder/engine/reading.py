@@ -18,7 +18,6 @@ from builder.engine.constituents import Constituent
 from builder.engine.matching import Refusal
 from builder.engine.phrases import read_phrases
 from builder.engine.polarity import CONTEXT_ONLY
-from builder.engine.predicates import read_predicates
 from builder.engine.quoting import drop_addresses, join_quoted
 from builder.engine.symbols import JUDGING
 from builder.engine.terms import bar_all, join_terms
@@ -94,7 +93,7 @@ def _read_phrases(
 ) -> list[Constituent] | None:
     """The words of a clause with its opinion phrases; None if it names nothing and judges nothing, as three in ten."""
     words = read_units(text, tokens, place, rules.lexicon, rules.vocabulary, rules.readings, refused)
-    units = read_predicates(words, rules.lexicon, rules.predicates)
+    units = rules.predicates.read(words)
     if not rules.terms.names.rule.codes and {unit.symbol for unit in units}.isdisjoint(JUDGING):
         return None
     return read_phrases(units, text, rules.lexicon, rules.phrases, refused)
