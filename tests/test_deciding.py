@@ -11,9 +11,8 @@ from reading import reader
 
 from builder.core.errors import ResourceError
 from builder.engine import Engine
-from builder.engine.candidates import DecisionRule
 from builder.engine.constituents import Constituent, Term
-from builder.engine.deciding import Weighed, rank_candidates
+from builder.engine.deciding import DecisionRule, Weighed, rank_candidates
 from builder.engine.symbols import ASPECT
 from builder.language.lexicon.rules import Rule
 

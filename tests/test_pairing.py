@@ -17,8 +17,7 @@ from builder.engine.pairing import (
     pair_with_noun,
     select_pairers,
 )
-from builder.engine.patterns import CURRENT
-from builder.engine.symbols import ADV, ASPECT, COP, DE, HAVE, NOUN, OPINION, VERB
+from builder.engine.symbols import ADV, ASPECT, COP, CURRENT, DE, HAVE, NOUN, OPINION, VERB
 from builder.engine.units import AspectChoice, Scene, Topic
 from builder.language.lexicon.resources import OpinionEntry
 from builder.language.lexicon.rules import Rule

@@ -12,8 +12,7 @@ from functools import cache
 from builder.core.records import Span, Token
 from builder.engine.constituents import ATTRIBUTES, Constituent, Term, is_thing
 from builder.engine.params import read_params
-from builder.engine.patterns import compile_pattern
-from builder.engine.symbols import ASPECT, BLOCKED, OPINION, symbol_set
+from builder.engine.symbols import ASPECT, BLOCKED, OPINION, compile_pattern, symbol_set
 from builder.engine.units import AspectChoice, Pairer, Scene
 from builder.language.lexicon.rules import Rule
 

@@ -17,22 +17,21 @@ from types import MappingProxyType
 from builder.core.errors import ResourceError
 from builder.core.settings import Convention
 from builder.engine import pairing
-from builder.engine.barring import ExceptionRule, compile_exceptions
-from builder.engine.candidates import DecisionRule
 from builder.engine.carrying import AddingRule
 from builder.engine.coordination import ListRule
+from builder.engine.deciding import DecisionRule
 from builder.engine.described import mentions
 from builder.engine.extent import ExtentRule
 from builder.engine.matching import Matcher, MatchRule, ReadingRule, WordsRule
-from builder.engine.naming import NameGrammar, NameRule
 from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import JoinRule, PhraseGrammar
 from builder.engine.polarity import ValenceRule
 from builder.engine.predicates import PredicateRule, Predicates
 from builder.engine.rows import WordTable
-from builder.engine.terms import TermGrammar, TermRule, find_leads
+from builder.engine.terms import NameGrammar, NameRule, TermGrammar, TermRule, find_leads
 from builder.engine.units import Pairer
 from builder.engine.vocabulary import FunctionWordRule, UnitVocabulary, check_units
+from builder.engine.weighing import ExceptionRule, compile_exceptions
 from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
 from builder.language.lexicon.rules import Rule
 

@@ -7,10 +7,10 @@ share an opinion. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from builder.engine.constituents import ATTRIBUTES, Constituent, Term, is_thing
+from builder.engine.constituents import ATTRIBUTES, THINGS, Constituent, Term, is_thing
 from builder.engine.symbols import ADV, ASPECT, DEG, JOINERS, NOUN, symbol_set
 
 _LONGEST_LIST = 40
@@ -166,3 +166,25 @@ def is_gathered(clause: Sequence[Constituent], last: int, rule: ListRule, *, ove
     while at < len(clause) and clause[at].symbol in (ADV, DEG) and clause[at].word not in words:
         at += 1
     return at < len(clause) and clause[at].word in words
+
+
+# ---- Singled-out aspects
+
+_ENDING = symbol_set("PART CONJ ADV OPINION")
+"""Behind an opinion that ends its clause, alone or with others (好吃 且 超值)."""
+_NAMES = symbol_set("ASPECT CONJ LIST NUM NOUN BLOCKED PRON PART DE COP")
+"""Units of a clause that names things and says nothing of them."""
+
+
+def find_singled(
+    clause: Sequence[Constituent], at: int, behind: Sequence[Constituent], above_all: Collection[str]
+) -> tuple[Constituent, ...]:
+    """The things that `behind` names with one of `above_all`, if opinion `at` ends its clause, or others behind it do.
+
+    尤其是湯很好喝 and 尤其是晚上 name none: a clause with a predicate of its own, or no thing in it.
+    """
+    if not behind or behind[0].word not in above_all or any(item.symbol not in _ENDING for item in clause[at + 1 :]):
+        return ()
+    if not all(item.symbol in _NAMES for item in behind[1:]):
+        return ()
+    return tuple([item for item in behind if item.term is not None and item.term.role in THINGS])

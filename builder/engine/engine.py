@@ -15,21 +15,27 @@ from typing import NamedTuple
 
 from builder.core.records import ReadWord, Reasons, Triplet, polarity_of
 from builder.core.settings import Convention
-from builder.engine.barring import drop_excepted, find_singled, is_excepted
-from builder.engine.candidates import Before
 from builder.engine.compiled import compile_rules
 from builder.engine.constituents import Constituent, Phrase, Term
-from builder.engine.coordination import add_listed, keep_kind, open_list
-from builder.engine.deciding import Weighed, rank_candidates, weigh_candidates
+from builder.engine.coordination import add_listed, find_singled, keep_kind, open_list
+from builder.engine.deciding import Before, Weighed, rank_candidates, weigh_candidates
 from builder.engine.matching import Refusal
 from builder.engine.pairing import dependency_path, last_core_token, select_pairers
-from builder.engine.patterns import CURRENT
 from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence
 from builder.engine.reading import Doc, ReadClause, read_clauses
-from builder.engine.symbols import ASPECT, DE, OPINION
+from builder.engine.symbols import ASPECT, CURRENT, DE, OPINION
 from builder.engine.topics import next_topic, resume_list, share
 from builder.engine.units import AspectChoice, Pairer, Scene, Topic
-from builder.engine.weighing import Read, cut_out, find_full_start, make_element, make_opinion, weigh
+from builder.engine.weighing import (
+    Read,
+    cut_out,
+    drop_excepted,
+    find_full_start,
+    is_excepted,
+    make_element,
+    make_opinion,
+    weigh,
+)
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.rules import Rule
 

@@ -21,8 +21,7 @@ from builder.core.records import Token
 from builder.engine.carrying import pair_back, pair_carried, pair_companion
 from builder.engine.constituents import GENERIC, Constituent, Term, is_kind, is_thing
 from builder.engine.params import read_params
-from builder.engine.patterns import compile_pattern, spell_symbols
-from builder.engine.symbols import ASPECT, NOUN
+from builder.engine.symbols import ASPECT, NOUN, compile_pattern, spell_symbols
 from builder.engine.units import AspectChoice, Pairer, Scene
 from builder.language.lexicon.rules import Rule
 

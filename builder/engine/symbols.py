@@ -1,12 +1,17 @@
-"""The kinds of unit that a clause is made of, one character each, so that rules can be regular expressions over a
-clause.
+"""The kinds of unit that a clause is made of, one character each, and the pattern language over them.
 
-In: names as rules write them (`ASPECT`, `NEG`). Out: their characters, alone or as a set.
+In: names as rules write them (`ASPECT`, `TARGET (ADV|COP)* CURRENT`). Out: their characters, alone or as a set, and
+regular expressions over strings of them. `TARGET` is the aspect that a pattern finds, `CURRENT` the opinion that is
+paired; `WORD` stands for any unit, `^` and `$` for the edges of the clause.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import cache
+
+from builder.core.errors import ResourceError
 
 ASPECT = "A"
 OPINION = "O"
@@ -105,3 +110,33 @@ JOINERS = symbol_set("CONJ LIST")
 """What stands between the parts of a coordination: 和, 、."""
 STATEMENT_ENDS = symbol_set("PART CONJ BUT ADV")
 """What may follow a finished statement: a particle, or the beginning of the next one."""
+
+
+CURRENT = "!"
+_NAMES = {**SYMBOLS, "CURRENT": CURRENT, "WORD": ".", "TARGET": "(?P<target>A)"}
+_NAME = re.compile(r"[A-Z_]+")
+
+_SYMBOLS = {symbol: name for name, symbol in SYMBOLS.items()} | {CURRENT: "CURRENT"}
+
+
+def spell_symbols(symbols: str) -> str:
+    """A symbol string in the names that rules use, for people."""
+    return " ".join(_SYMBOLS[symbol] for symbol in symbols)
+
+
+@cache
+def compile_pattern(pattern: str, where: str) -> re.Pattern[str]:
+    """`pattern` as a regular expression with the group `target`; ResourceError names an unknown unit or a bad
+    expression.
+    """
+
+    def symbol(match: re.Match[str]) -> str:
+        if match[0] not in _NAMES:
+            fix = "known: " + ", ".join(sorted(_NAMES))
+            raise ResourceError(f"unknown unit {match[0]!r} in pattern {pattern!r}", where=where, fix=fix)
+        return _NAMES[match[0]]
+
+    try:
+        return re.compile(_NAME.sub(symbol, pattern).replace(" ", ""))
+    except (re.error, RecursionError, OverflowError) as error:
+        raise ResourceError(f"pattern {pattern!r}: {error}", where=where) from error
