@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from types import MappingProxyType
+from typing import TypeVar
 
 from builder.core.errors import ResourceError
 from builder.core.settings import Convention
 from builder.engine import pairing
 from builder.engine.carrying import AddingRule
 from builder.engine.coordination import ListRule
-from builder.engine.deciding import DecisionRule
+from builder.engine.deciding import Decision, DecisionRule
 from builder.engine.described import mentions
 from builder.engine.extent import ExtentRule
 from builder.engine.matching import Matcher, MatchRule, ReadingRule, WordsRule
@@ -38,6 +38,7 @@ from builder.language.lexicon.rules import Rule
 # ---- The lexicon of a convention
 
 _CATEGORY = "category:"
+Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,50 +65,51 @@ class VocabularyRule:
 
 def change_lexicon(lexicon: Lexicon, rule: Rule, changes: VocabularyRule) -> Lexicon:
     """The lexicon with a convention's own words; `rule` names the new entries."""
-    no_opinions, starts, ends, categories = _split_marks(changes.without_opinions)
-    opinions = {
-        word: entry
-        for word, entry in lexicon.opinions.items()
-        if len(word) <= changes.longest_opinion
-        and not (word.startswith(starts) or word.endswith(ends) or entry.category.startswith(categories))
-    }
+    opinions, no_opinions = _keep_opinions(lexicon, changes)
     no_aspects, starts, ends, _ = _split_marks(changes.without_aspects)
     aspects = {
         word: entry
         for word, entry in lexicon.aspects.items()
         if len(word) <= 2 or not (word.startswith(starts) or word.endswith(ends))
     }
-    not_aspects, general = dict(lexicon.not_aspects), dict(lexicon.general)
-    for valence, words in changes.opinions.items():
-        for word in words:
-            opinions[word] = OpinionEntry(word, f"{rule.name}.{valence}", float(valence), rule.where)
-            aspects.pop(word, None)
-            not_aspects.pop(word, None)
-    for word in changes.read_apart:
-        opinions.pop(word, None)
-        aspects.pop(word, None)
-    for word in no_opinions:
-        opinions.pop(word, None)
-        general[word] = "X"  # stays one word: Q彈 must not fall apart into Q and 彈
-    for cls, words in changes.aspects.items():
-        aspects |= {word: AspectEntry(word, cls, rule.where) for word in words}
-        not_aspects = {word: reason for word, reason in not_aspects.items() if word not in words}
+    general = dict(lexicon.general)
+    new = {word: (valence, float(valence)) for valence, words in changes.opinions.items() for word in words}
+    named = {word: AspectEntry(word, cls, rule.where) for cls, words in changes.aspects.items() for word in words}
+    opinions |= {
+        word: OpinionEntry(word, f"{rule.name}.{own}", value, rule.where) for word, (own, value) in new.items()
+    }
+    opinions = _leave_out(opinions, {*changes.read_apart, *no_opinions})
+    general |= dict.fromkeys(no_opinions, "X")  # stays one word: Q彈 must not fall apart into Q and 彈
+    aspects = _leave_out(_leave_out(aspects, {*new, *changes.read_apart}) | named, no_aspects)
     for word in no_aspects:
-        aspects.pop(word, None)
         if len(word) > 1 and word not in opinions:
             general.setdefault(word, "X")  # a hole is a hole: 調酒 must not fall apart into 調 and 酒
-    degree = {word: kind for word, kind in lexicon.degree.items() if word not in changes.without_degree}
-    irrealis = {word: kind for word, kind in lexicon.irrealis.items() if word not in changes.without_irrealis}
     return replace(
         lexicon,
         opinions=MappingProxyType(opinions),
         aspects=MappingProxyType(aspects),
-        not_aspects=MappingProxyType(not_aspects),
-        degree=MappingProxyType(degree),
-        irrealis=MappingProxyType(irrealis),
+        not_aspects=MappingProxyType(_leave_out(lexicon.not_aspects, {*new, *named})),
+        degree=MappingProxyType(_leave_out(lexicon.degree, changes.without_degree)),
+        irrealis=MappingProxyType(_leave_out(lexicon.irrealis, changes.without_irrealis)),
         general=MappingProxyType(general),
         context=MappingProxyType({}) if changes.without_context else lexicon.context,
     )
+
+
+def _keep_opinions(lexicon: Lexicon, changes: VocabularyRule) -> tuple[dict[str, OpinionEntry], tuple[str, ...]]:
+    """The opinions but for those that begin, end or mean what none does, and the words that are none."""
+    words, starts, ends, categories = _split_marks(changes.without_opinions)
+    kept = {
+        word: entry
+        for word, entry in lexicon.opinions.items()
+        if len(word) <= changes.longest_opinion
+        and not (word.startswith(starts) or word.endswith(ends) or entry.category.startswith(categories))
+    }
+    return kept, words
+
+
+def _leave_out(table: Mapping[str, Entry], words: Collection[str]) -> dict[str, Entry]:
+    return {word: entry for word, entry in table.items() if word not in words}
 
 
 def _split_marks(words: Sequence[str]) -> tuple[tuple[str, ...], ...]:
@@ -170,40 +172,6 @@ DECLARED: Mapping[str, type] = {
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """The rules of a convention by what they do.
-
-    `compatible`: opinion category -> for each rule that limits it, the prefixes of aspect classes it may describe;
-    `limited`: how the classes begin of which such rules say something; any other is described by all (those of a
-    user's own pack); `exceptions`: opinion -> aspects that it is never said of; `joining`: words between a dish and
-    what it comes with; `adding`: which clauses only name what goes into it; `wide`: some rule pairs over the whole
-    sentence.
-    """
-
-    lexicon: Lexicon
-    vocabulary: UnitVocabulary
-    readings: Matcher
-    predicates: Predicates
-    phrases: PhraseGrammar
-    refused_aspects: Matcher
-    terms: TermGrammar
-    joining: frozenset[str]
-    adding: AddingRule | None
-    pairers: tuple[tuple[str, Pairer], ...]
-    conjunction: str
-    decision: DecisionRule | None
-    decision_name: str
-    unstated: Matcher
-    valences: tuple[ValenceRule, ...]
-    questions: tuple[str, ...]
-    asking: tuple[str, ...]
-    compatible: Mapping[str, tuple[tuple[str, ...], ...]]
-    limited: tuple[str, ...]
-    exceptions: Mapping[str, frozenset[str]]
-    wide: bool
-
-
 def check_rules(rules: Sequence[Rule]) -> dict[str, Pairer]:
     """The rules that pair, made ready, by name. ResourceError names a rule of any convention that cannot run."""
     known = {*pairing.KINDS, *DECLARED}
@@ -226,101 +194,88 @@ class _Selection:
         ordered = sorted(self._rules, key=lambda rule: rule.order)
         self.pairers = tuple((rule.name, pairers[rule.name]) for rule in ordered if rule.name in pairers)
 
-    def of_kind(self, kind: str) -> list[Rule]:
-        """The rules of a kind."""
-        return [rule for rule in self._rules if rule.kind == kind]
+    def find(self, kind: str, declared: type[Params]) -> list[tuple[Rule, Params]]:
+        """The rules of a kind with their parameters."""
+        return [(rule, read_params(rule, declared)) for rule in self._rules if rule.kind == kind]
 
     def params(self, kind: str, declared: type[Params]) -> list[Params]:
         """The parameters of the rules of a kind."""
-        return [read_params(rule, declared) for rule in self.of_kind(kind)]
+        return [params for _, params in self.find(kind, declared)]
 
-    def only(self, kind: str, declared: type[Params]) -> Params:
-        """The parameters of a kind that every convention has exactly one rule of."""
-        rules = self.of_kind(kind)
+    def only(self, kind: str, declared: type[Params]) -> tuple[Rule, Params]:
+        """The rule of a kind that every convention has exactly one rule of."""
+        rules = self.find(kind, declared)
         if len(rules) != 1:
-            names = ", ".join(rule.name for rule in rules) or "none"
+            names = ", ".join(rule.name for rule, _ in rules) or "none"
             message = f"{len(rules)} rules of kind {kind} in convention {self._convention}: {names}"
-            raise ResourceError(message, where=rules[-1].where if rules else "rules/", fix="keep exactly one")
-        return read_params(rules[0], declared)
+            raise ResourceError(message, where=rules[-1][0].where if rules else "rules/", fix="keep exactly one")
+        return rules[0]
 
 
-def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Convention) -> Compiled:
-    """The rules and the lexicon of a convention.
+class Compiled:
+    """The rules of a convention by what they do, and its lexicon."""
 
-    ResourceError names the rule, in whatever convention, that is of no known kind or has a parameter that is unknown,
-    missing or of the wrong type.
-    """
-    chosen = _Selection(rules, convention)
-    function_words = chosen.only("function-words", FunctionWordRule)
-    check_units(function_words, chosen.of_kind("function-words")[0])
-    shipped, changes = lexicon, chosen.params("vocabulary", VocabularyRule)
-    for rule, change in zip(chosen.of_kind("vocabulary"), changes, strict=True):
-        lexicon = change_lexicon(lexicon, rule, change)
+    def __init__(self, lexicon: Lexicon, rules: Sequence[Rule], convention: Convention) -> None:
+        """ResourceError names the rule, in whatever convention, that is of no known kind or has a parameter that is
+        unknown, missing or of the wrong type.
+        """
+        chosen = _Selection(rules, convention)
+        join, term = chosen.only("join", JoinRule)[1], chosen.only("term", TermRule)[1]
+        self.lexicon, apart = _change_words(lexicon, chosen.find("vocabulary", VocabularyRule))
+        words = check_units(*chosen.only("function-words", FunctionWordRule))
+        self.vocabulary = UnitVocabulary.of(self.lexicon, words, apart, join.had)
+        self._match(chosen, join, find_leads(self.lexicon, term.wholes))
+        names = NameGrammar.of(chosen.only("name", NameRule)[1], self.lexicon)
+        self.terms = TermGrammar.of(term, chosen.only("list", ListRule)[1], names)
+        patterns = chosen.params("pair-pattern", pairing.PatternParams)
+        self.joining = frozenset(word for own in patterns for word in own.words)
+        """Words between a thing and what it comes with."""
+        self.adding = next(iter(chosen.params("adding", AddingRule)), None)
+        """Which clauses only name what goes into a thing."""
+        self.pairers = chosen.pairers
+        self.conjunction = next((rule.name for rule, _ in chosen.find("conjunction", NoParams)), "")
+        decisions = chosen.find("decision", DecisionRule)
+        self.decision = next((Decision(rule.name, params) for rule, params in decisions), None)
+        self.valences = chosen.params("valence", ValenceRule)
+        questions = chosen.params("question", QuestionRule)
+        self.questions = tuple(mark for own in questions for mark in own.marks)
+        self.asking = tuple(word for own in questions for word in own.asking)
+        compatible = chosen.params("compatible", CompatibleRule)
+        self.compatible = _limit_categories(self.lexicon, compatible)
+        """Opinion category -> for each rule that limits it, the prefixes of aspect classes that it may describe."""
+        named = {cls.partition(".")[0] for own in compatible for classes in own.classes.values() for cls in classes}
+        self.limited = tuple(sorted(named))
+        """How the classes begin of which such rules say something; others (of a user's pack) are described by all."""
+        self.exceptions = compile_exceptions(chosen.find("exception", ExceptionRule))
+        self.wide = any(rule.kind == "pair-sentence" and in_force(rule, convention) for rule in rules)
+        """Whether some rule pairs over the whole sentence."""
+
+    def _match(self, chosen: _Selection, join: JoinRule, leads: Mapping[str, int]) -> None:
+        """The rules that match units, over one table of words."""
+        classes = {name: words for own in chosen.params("words", WordsRule) for name, words in own.words.items()}
+        shared = {**classes, "JOINING": join.joining}
+        table = WordTable(self.lexicon)
+
+        def match(action: str) -> Matcher:
+            declared = ReadingRule if action == "read-as" else MatchRule
+            return Matcher(action, chosen.find(action, declared), shared, table)
+
+        found = chosen.find("predicate", PredicateRule)
+        self.predicates = Predicates(found, shared, table, self.lexicon.categories)
+        self.readings, self.refused_aspects = match("read-as"), match("refuse-aspect")
+        refusals, denials, far_denials = match("refuse-opinion"), match("deny-opinion"), match("deny-afar")
+        extent = chosen.only("extent", ExtentRule)[1]
+        self.phrases = PhraseGrammar(extent, refusals, denials, far_denials, join, leads)
+        self.unstated = match("unstate-opinion")
+
+
+def _change_words(lexicon: Lexicon, rules: Sequence[tuple[Rule, VocabularyRule]]) -> tuple[Lexicon, list[str]]:
+    """The lexicon of a convention, and the words that it reads apart."""
+    shipped = lexicon
+    for rule, changes in rules:
+        lexicon = change_lexicon(lexicon, rule, changes)
     apart = shipped.aspects.keys() - lexicon.aspects.keys() - lexicon.general.keys()
-    apart |= {word for change in changes for word in change.read_apart}
-    join, term = chosen.only("join", JoinRule), chosen.only("term", TermRule)
-    shared = {**_share_words(chosen), "JOINING": join.joining}
-    table = WordTable(lexicon)
-    match = partial(_match, chosen=chosen, shared=shared, table=table)
-    compatible = chosen.params("compatible", CompatibleRule)
-    return Compiled(
-        lexicon=lexicon,
-        vocabulary=UnitVocabulary.of(lexicon, function_words, sorted(apart), join.had),
-        readings=match("read-as"),
-        predicates=Predicates(
-            [(rule, read_params(rule, PredicateRule)) for rule in chosen.of_kind("predicate")],
-            shared,
-            table,
-            lexicon.categories,
-        ),
-        phrases=PhraseGrammar(
-            extent=chosen.only("extent", ExtentRule),
-            refusals=match("refuse-opinion"),
-            denials=match("deny-opinion"),
-            far_denials=match("deny-afar"),
-            join=join,
-            leads=find_leads(lexicon, term.wholes),
-        ),
-        refused_aspects=match("refuse-aspect"),
-        terms=TermGrammar.of(
-            term, chosen.only("list", ListRule), NameGrammar.of(chosen.only("name", NameRule), lexicon)
-        ),
-        joining=frozenset(word for own in chosen.params("pair-pattern", pairing.PatternParams) for word in own.words),
-        adding=next(iter(chosen.params("adding", AddingRule)), None),
-        pairers=chosen.pairers,
-        conjunction=next((rule.name for rule in chosen.of_kind("conjunction")), ""),
-        decision=next(iter(chosen.params("decision", DecisionRule)), None),
-        decision_name=next((rule.name for rule in chosen.of_kind("decision")), ""),
-        valences=tuple(chosen.params("valence", ValenceRule)),
-        unstated=match("unstate-opinion"),
-        questions=tuple(mark for params in chosen.params("question", QuestionRule) for mark in params.marks),
-        asking=tuple(word for params in chosen.params("question", QuestionRule) for word in params.asking),
-        compatible=_limit_categories(lexicon, compatible),
-        limited=_find_limited(compatible),
-        exceptions=compile_exceptions(
-            [(rule, read_params(rule, ExceptionRule)) for rule in chosen.of_kind("exception")]
-        ),
-        wide=bool(chosen.of_kind("pair-sentence")),
-    )
-
-
-def _share_words(chosen: _Selection) -> dict[str, Collection[str]]:
-    """The classes of words that all rules may name."""
-    return {name: words for params in chosen.params("words", WordsRule) for name, words in params.words.items()}
-
-
-def _match(action: str, chosen: _Selection, shared: Mapping[str, Collection[str]], table: WordTable) -> Matcher:
-    """The rules of an action that match units."""
-    declared = ReadingRule if action == "read-as" else MatchRule
-    rules = [(rule, read_params(rule, declared)) for rule in chosen.of_kind(action)]
-    return Matcher(action, rules, shared, table)
-
-
-def _find_limited(rules: Sequence[CompatibleRule]) -> tuple[str, ...]:
-    """What the classes begin with that rules name: `place`, `part`."""
-    return tuple(
-        sorted({cls.partition(".")[0] for rule in rules for classes in rule.classes.values() for cls in classes})
-    )
+    return lexicon, sorted(apart.union(*(changes.read_apart for _, changes in rules)))
 
 
 def _limit_categories(lexicon: Lexicon, rules: Sequence[CompatibleRule]) -> dict[str, tuple[tuple[str, ...], ...]]:

@@ -18,6 +18,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from builder.engine.constituents import Constituent, is_thing
+from builder.engine.params import compile_pairs
 from builder.engine.symbols import (
     ADV,
     ASPECT,
@@ -61,18 +62,18 @@ class DecisionRule:
     general: frozenset[str] = frozenset()
     viewing: frozenset[str] = frozenset()
     nearby: tuple[str, ...] = ()
-    opinion_group: Callable[[str], str] = field(init=False, compare=False)
-    aspect_group: Callable[[str], str] = field(init=False, compare=False)
-    fits: Mapping[tuple[str, str], str] = field(init=False, compare=False)
-    reaches: Callable[[str, str], bool] = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "opinion_group", _compile_groups(self.opinions))
-        object.__setattr__(self, "aspect_group", _compile_groups(self.aspects))
-        pairs = (("fits", self.fitting), ("does not fit", self.unfitting))
-        fits = {(group, about): name for name, table in pairs for group, groups in table.items() for about in groups}
-        object.__setattr__(self, "fits", fits)
-        object.__setattr__(self, "reaches", _compile_reach(self.nearby))
+
+class Decision:
+    """A `DecisionRule` made ready: its name, and what it says of categories, classes and groups."""
+
+    def __init__(self, name: str, rule: DecisionRule) -> None:
+        self.name, self.rule = name, rule
+        self.opinion_group, self.aspect_group = _compile_groups(rule.opinions), _compile_groups(rule.aspects)
+        pairs = (("fits", rule.fitting), ("does not fit", rule.unfitting))
+        self.fits = {(own, about): fit for fit, table in pairs for own, groups in table.items() for about in groups}
+        self.is_near = compile_pairs(rule.nearby)
+        """Whether an opinion of a category is about no aspect of a class in an earlier clause."""
 
 
 class Before(NamedTuple):
@@ -143,17 +144,6 @@ def _compile_groups(groups: Mapping[str, tuple[str, ...]]) -> Callable[[str], st
         return next((group for prefix, group in prefixes if name.startswith(prefix)), "other")
 
     return find_group
-
-
-def _compile_reach(nearby: tuple[str, ...]) -> Callable[[str, str], bool]:
-    """Whether an opinion of a category may be about an aspect of a class that stands in an earlier clause."""
-    barred = [(category, cls) for category, _, cls in (pair.partition(" ") for pair in nearby)]
-
-    @cache
-    def reaches(category: str, cls: str) -> bool:
-        return not any(category.startswith(one) and cls.startswith(about) for one, about in barred)
-
-    return reaches
 
 
 def _by_length(item: tuple[str, str]) -> tuple[int, str]:
@@ -326,45 +316,33 @@ def weigh_candidates(
     proposal: tuple[str, AspectChoice] | None,
     before: Before,
     fits: Callable[[Constituent], bool],
-    rule: DecisionRule,
+    decision: Decision,
 ) -> list[Weighed]:
     """All candidates that the opinion can describe, the best first; of equals the later one."""
-    opinion, weights = scene.opinion, rule.weights
-    category = opinion.own_phrase.entry.category
-    group = rule.opinion_group(category)
+    rule, category = decision.rule, scene.opinion.own_phrase.entry.category
+    group = decision.opinion_group(category)
     proposed = proposal[1].aspects[0] if proposal else None
     candidates = list(find_candidates(scene, proposed, before, rule.clauses))
     if not candidates:
         return []
     if len(candidates) > _MOST:
-        distances = [abs(candidate.aspect.start - opinion.start) for candidate in candidates]
-        farthest = sorted(distances)[_MOST]
-        nearby = zip(candidates, distances, strict=True)
-        candidates = [item for item, distance in nearby if distance < farthest or item.aspect is proposed]
-    shared = describe_opinion(scene, group)
-    carried = describe_clause(scene, group, rule.viewing)
+        candidates = _keep_nearest(candidates, scene.opinion.start, proposed)
+    shared, carried = describe_opinion(scene, group), describe_clause(scene, group, rule.viewing)
     starts = [candidate.aspect.start for candidate in candidates]
     out = []
     for number, candidate in enumerate(candidates):
         aspect = candidate.aspect
-        if aspect is not proposed and not fits(aspect):
-            continue
         cls = aspect.own_term.cls
-        if candidate.back and not rule.reaches(category, cls):
+        if (aspect is not proposed and not fits(aspect)) or (candidate.back and decision.is_near(category, cls)):
             continue
-        about = rule.aspect_group(cls)
+        about = decision.aspect_group(cls)
+        choice = proposal if aspect is proposed else None
         features = [*shared, describe_fit(category, cls)]
-        fitting = rule.fits.get((group, about))
-        if fitting:
+        if fitting := decision.fits.get((group, about)):
             features.append(fitting)
-        if aspect is proposed and proposal:
-            features.append(f"rule {proposal[0]}")
-        if len(starts) > 1:
-            if aspect.start > opinion.start:
-                between = (start for start in reversed(starts[:number]) if opinion.start < start)
-            else:
-                between = (start for start in starts[number + 1 :] if aspect.start < start < opinion.start)
-            features += ["aspect between" for _ in islice(between, _MANY)]
+        if choice:
+            features.append(f"rule {choice[0]}")
+        features += _describe_place(scene, candidate, starts, number)
         if candidate.back:
             general, opens = about in rule.general, scene.at == 0
             features += carried + describe_earlier(candidate, before, is_general=general, opens=opens)
@@ -372,17 +350,37 @@ def weigh_candidates(
             features += describe_same(scene, aspect)
         if number == 0 and before.number <= rule.clauses:
             features.append("first aspect of the text")
-        if len(candidates) == 1:
-            features.append("only candidate")
         if aspect.start in before.described:
             features.append("described before")
-        terms = list(islice((item for item in candidate.clause if item.term is not None), 2))
-        if terms and aspect.start == terms[0].start:
-            features.append("first of its clause" if len(terms) > 1 else "only one of its clause")
-        score = sum([weights.get(name, 0.0) for name in features])
-        choice = proposal if aspect is proposed else None
+        score = sum([rule.weights.get(name, 0.0) for name in features])
         out.append(Weighed(score, aspect, candidate.clause, tuple(features), *(choice or ("", None))))
     return sorted(out, key=lambda candidate: (-candidate.score, -candidate.aspect.start))
+
+
+def _keep_nearest(
+    candidates: Sequence[AspectCandidate], at: int, proposed: Constituent | None
+) -> list[AspectCandidate]:
+    """The candidates nearest to a place, and what a rule proposes."""
+    distances = [abs(candidate.aspect.start - at) for candidate in candidates]
+    farthest = sorted(distances)[_MOST]
+    nearby = zip(candidates, distances, strict=True)
+    return [item for item, distance in nearby if distance < farthest or item.aspect is proposed]
+
+
+def _describe_place(scene: Scene, candidate: AspectCandidate, starts: Sequence[int], number: int) -> list[str]:
+    """Features of a candidate among the others, of which `starts` tells the places."""
+    aspect, opinion, out = candidate.aspect, scene.opinion, []
+    if len(starts) == 1:
+        out.append("only candidate")
+    elif aspect.start > opinion.start:
+        out += ["aspect between"] * min(_MANY, sum(opinion.start < start for start in starts[:number]))
+    else:
+        between = sum(aspect.start < start < opinion.start for start in starts[number + 1 :])
+        out += ["aspect between"] * min(_MANY, between)
+    terms = list(islice((item for item in candidate.clause if item.term is not None), 2))
+    if terms and aspect.start == terms[0].start:
+        out.append("first of its clause" if len(terms) > 1 else "only one of its clause")
+    return out
 
 
 def rank_candidates(weighed: Sequence[Weighed], chosen: Constituent) -> tuple[tuple[tuple[str, float], ...], float]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from builder.core.records import ReadWord, Reasons, Triplet, polarity_of
 from builder.core.settings import Convention
-from builder.engine.compiled import compile_rules
+from builder.engine.compiled import Compiled
 from builder.engine.constituents import Constituent, Phrase, Term
 from builder.engine.coordination import add_listed, find_singled, keep_kind, open_list
 from builder.engine.deciding import Before, Weighed, rank_candidates, weigh_candidates
@@ -77,7 +77,7 @@ class Engine:
         """`observe` is called with each opinion that is weighed, and its candidates: for those who fit the weights."""
         self._observe = observe
         self._natural = convention == "natural"
-        self._rules = compile_rules(lexicon, rules, convention)
+        self._rules = Compiled(lexicon, rules, convention)
         self._lexicon = self._rules.lexicon
         self._pairers: dict[tuple[str, bool], tuple[tuple[str, Pairer], ...]] = {}
 
@@ -236,7 +236,7 @@ class Engine:
         """
         proposal = self._propose(doc, scene)
         decision = self._rules.decision
-        if decision is None or (proposal and proposal[0] in decision.sure):
+        if decision is None or (proposal and proposal[0] in decision.rule.sure):
             return proposal and Pairing(proposal[0], self._share(doc, scene, proposal[1].aspects), proposal[1].detail)
         fits = partial(self._fits, doc, scene.opinion)
         weighed = weigh_candidates(scene, proposal, before, fits, decision)
@@ -248,7 +248,7 @@ class Engine:
         if best.choice is not None:
             return Pairing(best.rule, self._share(doc, scene, best.choice.aspects), best.choice.detail, weighed)
         aspects = self._share(doc, scene, (best.aspect,), best.clause)
-        return Pairing(self._rules.decision_name, aspects, "the best of all candidates", weighed)
+        return Pairing(decision.name, aspects, "the best of all candidates", weighed)
 
     def _single_out(
         self, doc: Doc, scene: Scene, pairing: Pairing | None, read: Sequence[ReadClause], number: int

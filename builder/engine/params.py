@@ -6,7 +6,7 @@ is missing, or that has the wrong type is a ResourceError with file and line; no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar, get_args, get_type_hints
@@ -137,3 +137,14 @@ _READERS: Mapping[object, tuple[str, Callable[[object], object | None]]] = {
     Mapping[str, tuple[str, ...]]: ("a table of lists of strings", _table),
 }
 """Type of a parameter -> what a person calls it, and its reader, which answers None for a value of another type."""
+
+
+def compile_pairs(pairs: Sequence[str]) -> Callable[[str, str], bool]:
+    """Whether two names are one of some pairs ("food service"), by prefix; a name alone is a pair with any other."""
+    prefixes = [(first, second) for first, _, second in (pair.partition(" ") for pair in pairs)]
+
+    @cache
+    def holds(first: str, second: str) -> bool:
+        return any(first.startswith(a) and second.startswith(b) for a, b in prefixes)
+
+    return holds

@@ -13,6 +13,7 @@ from itertools import takewhile
 from builder.core.records import Span
 from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term
 from builder.engine.extent import (
+    MODERATE,
     OVER,
     ExtentRule,
     count_degree,
@@ -170,7 +171,7 @@ def _kinds_of_degree(unit: Unit, lexicon: Lexicon, extent: ExtentRule) -> Sequen
     if unit.symbol == DEG:
         return (lexicon.degree.get(unit.word, ""),)
     denied = strip_negator(unit.word, lexicon, extent.fillers) if unit.symbol == NEG else ""
-    excess = denied.endswith(extent.moderate) and lexicon.degree.get(unit.word[len(denied) :]) == OVER
+    excess = denied.endswith(MODERATE) and lexicon.degree.get(unit.word[len(denied) :]) == OVER
     return (OVER,) if excess else ()
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from builder.core.records import Span
 from builder.engine.constituents import GENERIC, THINGS, Constituent, Term, bar_aspect, is_kind, is_thing
 from builder.engine.coordination import ListRule, are_gathered, make_listed_nouns_aspects
+from builder.engine.params import compile_pairs
 from builder.engine.symbols import ADJ, ADV, ASPECT, BLOCKED, BUT, DE, NOUN, PART, symbol_set
 from builder.language.lexicon.resources import Lexicon
 
@@ -178,18 +178,7 @@ class TermGrammar:
     @classmethod
     def of(cls, rule: TermRule, lists: ListRule, names: NameGrammar) -> TermGrammar:
         """The rules with their pairs of classes compiled."""
-        return cls(rule, names, _compile_pairs(rule.separate), _compile_pairs(rule.leading), lists)
-
-
-def _compile_pairs(pairs: tuple[str, ...]) -> Callable[[str, str], bool]:
-    """Whether two classes are one of some pairs ("food service"), by prefix."""
-    prefixes = [(first, second) for first, second in (pair.split(" ") for pair in pairs)]
-
-    @cache
-    def holds(first: str, second: str) -> bool:
-        return any(first.startswith(a) and second.startswith(b) for a, b in prefixes)
-
-    return holds
+        return cls(rule, names, compile_pairs(rule.separate), compile_pairs(rule.leading), lists)
 
 
 def find_leads(lexicon: Lexicon, wholes: frozenset[str]) -> Mapping[str, int]:

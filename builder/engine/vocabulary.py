@@ -148,7 +148,7 @@ def entry_of(unit: Unit, lexicon: Lexicon) -> OpinionEntry:
     return unit.entry or lexicon.opinions[unit.word.lower()]
 
 
-def check_units(function_words: FunctionWordRule, rule: Rule) -> FunctionWordRule:
+def check_units(rule: Rule, function_words: FunctionWordRule) -> FunctionWordRule:
     """The parameters, if every name in `units` is one of a unit; ResourceError with the line otherwise."""
     for name in function_words.units:
         if name not in SYMBOLS:

@@ -18,7 +18,7 @@ from builder.core.edges import shared, tidied
 from builder.core.errors import ResourceError
 from builder.core.records import Element, Reasons, Span, Triplet, polarity_of
 from builder.engine.constituents import Constituent, Phrase, Term
-from builder.engine.extent import OVER, ExtentRule
+from builder.engine.extent import OVER, UNHEDGED, ExtentRule
 from builder.engine.symbols import BLOCKED, DE, THAN, symbol_set
 from builder.language.lexicon.rules import Rule
 
@@ -63,7 +63,7 @@ def make_opinion(
     item, first = clause[index], index
     phrase = item.own_phrase
     words = rule.stance
-    if phrase.core == (item.start, item.end) and not phrase.entry.category.startswith(rule.unhedged):
+    if phrase.core == (item.start, item.end) and not phrase.entry.category.startswith(UNHEDGED):
         words |= rule.hedges
     while first and clause[first - 1].word in words and clause[first - 1].end == clause[first].start:
         first -= 1
