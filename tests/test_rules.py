@@ -18,7 +18,6 @@ from builder.core.errors import ResourceError
 from builder.core.records import Triplet
 from builder.core.settings import Convention
 from builder.engine import Engine, RuleEngine, make_engine
-from builder.engine.symbols import SYMBOLS, UNIT_KINDS
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.rules import Rule, RuleExample, load_rules
 
@@ -161,10 +160,6 @@ def test_of_several_rules_that_refuse_an_opinion_the_first_in_order_decides() ->
     (names,) = [names for names in find_refusals(["買了新的椅子"], "natural") if len(names) > 1]
     order = {rule.name: rule.order for rule in RULES}
     assert list(names) == sorted(names, key=order.__getitem__)
-
-
-def test_every_kind_of_unit_is_described() -> None:
-    assert UNIT_KINDS.keys() == SYMBOLS.keys()
 
 
 def refusing(kind: str = "refuse-opinion", **params: object) -> Rule:

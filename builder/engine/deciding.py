@@ -322,11 +322,10 @@ def weigh_candidates(
     rule, category = decision.rule, scene.opinion.own_phrase.entry.category
     group = decision.opinion_group(category)
     proposed = proposal[1].aspects[0] if proposal else None
-    candidates = list(find_candidates(scene, proposed, before, rule.clauses))
+    found = list(find_candidates(scene, proposed, before, rule.clauses))
+    candidates = _keep_nearest(found, scene.opinion.start, proposed)
     if not candidates:
         return []
-    if len(candidates) > _MOST:
-        candidates = _keep_nearest(candidates, scene.opinion.start, proposed)
     shared, carried = describe_opinion(scene, group), describe_clause(scene, group, rule.viewing)
     starts = [candidate.aspect.start for candidate in candidates]
     out = []
@@ -342,34 +341,35 @@ def weigh_candidates(
             features.append(fitting)
         if choice:
             features.append(f"rule {choice[0]}")
-        features += _describe_place(scene, candidate, starts, number)
+        features += _describe_place(scene, candidate, starts, number, before)
+        if number == 0 and before.number <= rule.clauses:
+            features.append("first aspect of the text")
         if candidate.back:
             general, opens = about in rule.general, scene.at == 0
             features += carried + describe_earlier(candidate, before, is_general=general, opens=opens)
         else:
             features += describe_same(scene, aspect)
-        if number == 0 and before.number <= rule.clauses:
-            features.append("first aspect of the text")
-        if aspect.start in before.described:
-            features.append("described before")
         score = sum([rule.weights.get(name, 0.0) for name in features])
         out.append(Weighed(score, aspect, candidate.clause, tuple(features), *(choice or ("", None))))
     return sorted(out, key=lambda candidate: (-candidate.score, -candidate.aspect.start))
 
 
-def _keep_nearest(
-    candidates: Sequence[AspectCandidate], at: int, proposed: Constituent | None
-) -> list[AspectCandidate]:
+def _keep_nearest(candidates: list[AspectCandidate], at: int, proposed: Constituent | None) -> list[AspectCandidate]:
     """The candidates nearest to a place, and what a rule proposes."""
+    if len(candidates) <= _MOST:
+        return candidates
     distances = [abs(candidate.aspect.start - at) for candidate in candidates]
     farthest = sorted(distances)[_MOST]
     nearby = zip(candidates, distances, strict=True)
     return [item for item, distance in nearby if distance < farthest or item.aspect is proposed]
 
 
-def _describe_place(scene: Scene, candidate: AspectCandidate, starts: Sequence[int], number: int) -> list[str]:
+def _describe_place(
+    scene: Scene, candidate: AspectCandidate, starts: Sequence[int], number: int, before: Before
+) -> list[str]:
     """Features of a candidate among the others, of which `starts` tells the places."""
-    aspect, opinion, out = candidate.aspect, scene.opinion, []
+    aspect, opinion = candidate.aspect, scene.opinion
+    out = ["described before"] if aspect.start in before.described else []
     if len(starts) == 1:
         out.append("only candidate")
     elif aspect.start > opinion.start:

@@ -144,36 +144,15 @@ class Matcher:
                     about.append((pattern.about, place))
         self._about, self._beside = RuleIndex(about), RuleIndex(beside)
 
-    def read_units(self, units: Sequence[Unit]) -> Line:
+    def read(self, units: Sequence[Unit | Constituent]) -> Line:
         """What is known of the units of a clause."""
         known, find = self._table.known, self._table.find
-        return self._read(
-            units,
-            [
-                known[unit.word] if unit.entry is None and unit.word in known else find(unit.word, unit.entry)
-                for unit in units
-            ],
-        )
-
-    def _read_items(self, items: Sequence[Constituent]) -> Line:
-        known, find = self._table.known, self._table.find
-        return self._read(
-            items,
-            [
-                known[item.word]
-                if item.phrase is None and item.word in known
-                else find(item.word, item.phrase and item.phrase.entry)
-                for item in items
-            ],
-        )
-
-    def _read(self, units: Sequence[Unit | Constituent], bits: list[int]) -> Line:
+        bits = [
+            known[unit.word] if unit.entry is None and unit.word in known else find(unit.word, unit.entry)
+            for unit in units
+        ]
         clause = reduce(or_, bits, 0)
         return Line(units, bits, self._beside.find(clause), clause)
-
-    def find(self, line: Line, first: int, k: int) -> str | None:
-        """The first rule that holds of opinion k, whose phrase begins at unit `first`; None if none does."""
-        return next(self.find_all(line, first, k), None)
 
     def find_all(self, line: Line, first: int, k: int) -> Iterator[str]:
         """The names of the rules that hold of opinion k, in their order."""
@@ -196,7 +175,7 @@ class Matcher:
 
     def find_phrase(self, items: Sequence[Constituent], k: int) -> str | None:
         """The first rule that holds of the opinion phrase k of a clause; None if none does."""
-        line, phrase = self._read_items(items), items[k].phrase
+        line, phrase = self.read(items), items[k].phrase
         places = self._find_places(line, k, self._about.find(line.bits[k]))
         if not places or phrase is None:
             return None
@@ -231,7 +210,7 @@ class Matcher:
         """The constituents of a clause, with each aspect that a rule holds of as a plain noun; it is added to
         `refused`.
         """
-        line = self._read_items(items)
+        line = self.read(items)
         places = set(line.beside)
         for item, bits in zip(items, line.bits, strict=True):
             if item.symbol == ASPECT:
@@ -261,7 +240,7 @@ class Matcher:
         about = self._about.find(self._table.find(units[i].word))
         if not about:
             return None
-        line = self.read_units(units)
+        line = self.read(units)
         places = [place for place in sorted(about) if self._rules[place].may_hold(line.bits[i], line.clause)]
         name = next(self._hold_of(line, places, i, i, "p"), None)
         return None if name is None else self._readings[name]

@@ -78,7 +78,7 @@ def read_phrases(
     out: list[Constituent] = []
     taken = 0
     units = open_clause(units, lexicon, grammar.join.openers)
-    line = grammar.refusals.read_units(units)
+    line = grammar.refusals.read(units)
     for k, unit in enumerate(units):
         if unit.symbol != OPINION:
             continue
@@ -131,10 +131,10 @@ def _find_edges(
     begin = k - 1 if had and unit.word in lexicon.aspects else k
     first = find_left_edge(units, begin, taken, extent)
     first = grammar.denials.find_denier(line, first, k, taken)
-    if grammar.refusals.find(line, first, k):
+    refusals = grammar.refusals.find_all(line, first, k)
+    if decides := next(refusals, None):
         if refused is not None:
-            rules = tuple(grammar.refusals.find_all(line, first, k))
-            refused.append(Refusal(units[first].start, unit.end, rules))
+            refused.append(Refusal(units[first].start, unit.end, (decides, *refusals)))
         return None
     last = k + 1 if k + 1 < count and units[k + 1].symbol == POST else k
     if last + 1 < count and units[last + 1].start == units[last].end and units[last + 1].word in extent.trailing:

@@ -1,8 +1,9 @@
 """The kinds of unit that a clause is made of, one character each, and the pattern language over them.
 
 In: names as rules write them (`ASPECT`, `TARGET (ADV|COP)* CURRENT`). Out: their characters, alone or as a set, and
-regular expressions over strings of them. `TARGET` is the aspect that a pattern finds, `CURRENT` the opinion that is
-paired; `WORD` stands for any unit, `^` and `$` for the edges of the clause.
+regular expressions over strings of them. `TARGET` is the aspect that a pattern finds, `TARGET_NOUN` a noun that it
+takes for one, `CURRENT` the opinion that is paired. `WORD` stands for any unit, `^` and `$` for the edges of the
+clause.
 """
 
 from __future__ import annotations
@@ -39,63 +40,43 @@ COP = "S"
 HAVE = "H"
 OTHER = "x"
 
-SYMBOLS: Mapping[str, str] = {
-    "ASPECT": ASPECT,
-    "OPINION": OPINION,
-    "NEG": NEG,
-    "DEG": DEG,
-    "POST": POST,
-    "IRREALIS": IRREALIS,
-    "BLOCKED": BLOCKED,
-    "NOUN": NOUN,
-    "VERB": VERB,
-    "ADJ": ADJ,
-    "ADV": ADV,
-    "PRON": PRON,
-    "NUM": NUM,
-    "CONJ": CONJ,
-    "BUT": BUT,
-    "LIST": LIST,
-    "PREP": PREP,
-    "THAN": THAN,
-    "AUX": AUX,
-    "PART": PART,
-    "DE": DE,
-    "DEGREE_DE": DEGREE_DE,
-    "COP": COP,
-    "HAVE": HAVE,
-    "OTHER": OTHER,
+_KINDS: Mapping[str, tuple[str, str]] = {
+    "ASPECT": (ASPECT, "an aspect of the lexicon: 湯, 服務"),
+    "OPINION": (OPINION, "an opinion word: 好吃"),
+    "NEG": (NEG, "a negator: 不, 沒有"),
+    "DEG": (DEG, "a degree word before an opinion: 很, 有點"),
+    "POST": (POST, "a degree word behind one: 死了, 到不行"),
+    "IRREALIS": (IRREALIS, "a word of a wish, a condition, the past: 希望, 如果"),
+    "BLOCKED": (BLOCKED, "a word that the lexicon keeps from being an aspect: 老公"),
+    "NOUN": (NOUN, "any other noun"),
+    "VERB": (VERB, "a verb"),
+    "ADJ": (ADJ, "an adjective that no lexicon holds, or an opinion word that judges nothing"),
+    "ADV": (ADV, "an adverb"),
+    "PRON": (PRON, "a pronoun or determiner"),
+    "NUM": (NUM, "a number"),
+    "CONJ": (CONJ, "a conjunction: 和"),
+    "BUT": (BUT, "a word of contrast: 但"),
+    "LIST": (LIST, "a mark of a list: 、"),
+    "PREP": (PREP, "a preposition"),
+    "THAN": (THAN, "比"),
+    "AUX": (AUX, "an auxiliary: 會"),
+    "PART": (PART, "a particle: 了"),
+    "DE": (DE, "的"),
+    "DEGREE_DE": (DEGREE_DE, "得"),
+    "COP": (COP, "是"),
+    "HAVE": (HAVE, "有"),
+    "OTHER": (OTHER, "anything else"),
 }
-"""Name of a unit in rules -> its character. `CURRENT` (!) and `TARGET` belong to the pattern language (`patterns`)."""
-
-UNIT_KINDS: Mapping[str, str] = {
-    "ASPECT": "an aspect of the lexicon: 湯, 服務",
-    "OPINION": "an opinion word: 好吃",
-    "NEG": "a negator: 不, 沒有",
-    "DEG": "a degree word before an opinion: 很, 有點",
-    "POST": "a degree word behind one: 死了, 到不行",
-    "IRREALIS": "a word of a wish, a condition, the past: 希望, 如果",
-    "BLOCKED": "a word that the lexicon keeps from being an aspect: 老公",
-    "NOUN": "any other noun",
-    "VERB": "a verb",
-    "ADJ": "an adjective that no lexicon holds, or an opinion word that judges nothing",
-    "ADV": "an adverb",
-    "PRON": "a pronoun or determiner",
-    "NUM": "a number",
-    "CONJ": "a conjunction: 和",
-    "BUT": "a word of contrast: 但",
-    "LIST": "a mark of a list: 、",
-    "PREP": "a preposition",
-    "THAN": "比",
-    "AUX": "an auxiliary: 會",
-    "PART": "a particle: 了",
-    "DE": "的",
-    "DEGREE_DE": "得",
-    "COP": "是",
-    "HAVE": "有",
-    "OTHER": "anything else",
-}
+SYMBOLS: Mapping[str, str] = {name: symbol for name, (symbol, _) in _KINDS.items()}
+"""Name of a unit in rules -> its character."""
+UNIT_KINDS: Mapping[str, str] = {name: meaning for name, (_, meaning) in _KINDS.items()}
 """Name of a unit in rules -> what it is, for people."""
+SYMBOL_OF_TAG: Mapping[str, str] = {
+    "NOUN": NOUN, "PROPN": NOUN, "VERB": VERB, "ADJ": ADJ, "ADV": ADV, "PRON": PRON, "DET": PRON, "NUM": NUM,
+    "CCONJ": CONJ, "CONJ": CONJ, "SCONJ": ADV, "ADP": PREP, "AUX": AUX, "PART": PART, "INTJ": PART, "PUNCT": OTHER,
+    "SYM": OTHER, "X": OTHER,
+}  # fmt: skip
+"""Universal tag -> symbol of a word that no lexicon holds."""
 
 
 def symbol_set(names: str) -> frozenset[str]:
@@ -113,7 +94,7 @@ STATEMENT_ENDS = symbol_set("PART CONJ BUT ADV")
 
 
 CURRENT = "!"
-_NAMES = {**SYMBOLS, "CURRENT": CURRENT, "WORD": ".", "TARGET": "(?P<target>A)"}
+_NAMES = {**SYMBOLS, "CURRENT": CURRENT, "WORD": ".", "TARGET": "(?P<target>A)", "TARGET_NOUN": "(?P<target>n)"}
 _NAME = re.compile(r"[A-Z_]+")
 
 _SYMBOLS = {symbol: name for name, symbol in SYMBOLS.items()} | {CURRENT: "CURRENT"}

@@ -29,9 +29,10 @@ from builder.engine.symbols import (
     OPINION,
     OTHER,
     POST,
+    SYMBOL_OF_TAG,
     symbol_set,
 )
-from builder.engine.vocabulary import SYMBOL_OF_TAG, FunctionWordRule, Unit, UnitVocabulary
+from builder.engine.vocabulary import FunctionWordRule, Unit, UnitVocabulary
 from builder.language.lexicon.resources import Lexicon
 
 # ---- Scenes
@@ -107,21 +108,19 @@ def read_units(
 
     `text` is lower case where that keeps its length.
     """
-    first, stop = place
+    i, stop = place
     out: list[Unit] = []
     known, reach = vocabulary.symbols, vocabulary.reach
-    i = first
     while i < stop:
         start, end, pos, _, _ = tokens[i]
         if pos == "SPACE" or text[start] in QUOTES:
             i += 1
             continue
         j = i
-        word = text[start:end]
         if start + reach.get(text[start : start + 2], 0) > end:
             j = _find_longest(text, tokens, i, stop, vocabulary)
             end = tokens[j].end
-            word = text[start:end]
+        word = text[start:end]
         if text[start] < "\x80" and (cut := _cut_behind_latin(text, tokens, start, j + 1, stop, vocabulary)):
             out += cut
             j += 1

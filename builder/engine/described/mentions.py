@@ -14,8 +14,8 @@ from builder.core.errors import ResourceError
 from builder.core.records import Token
 from builder.engine.params import in_force, read_params
 from builder.engine.polarity import CONTEXT_ONLY
-from builder.engine.symbols import NOUN
-from builder.engine.vocabulary import MAX_WORD, SYMBOL_OF_TAG
+from builder.engine.symbols import NOUN, SYMBOL_OF_TAG
+from builder.engine.vocabulary import MAX_WORD
 from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
 from builder.language.lexicon.rules import Rule
 
