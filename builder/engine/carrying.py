@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 
 from builder.core.records import Span, Token
 from builder.engine.constituents import ATTRIBUTES, Constituent, Term, is_thing
@@ -178,12 +177,7 @@ def pair_companion(rule: Rule) -> Pairer:
 
 def _compile_foreign(table: Mapping[str, tuple[str, ...]]) -> Callable[[str, str], bool]:
     """Whether opinions of a category do not describe attributes of a class, by prefix of both."""
-
-    @cache
-    def is_foreign(category: str, cls: str) -> bool:
-        return any(cls.startswith(prefix) and category.startswith(categories) for prefix, categories in table.items())
-
-    return is_foreign
+    return compile_pairs([f"{category} {cls}" for cls, categories in table.items() for category in categories])
 
 
 def _cut_to_owner(item: Constituent, owner: Span, tokens: Sequence[Token]) -> Constituent:

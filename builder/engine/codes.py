@@ -59,7 +59,7 @@ def name_codes(clause: list[Constituent], text: str, cls: str, lexicon: Lexicon)
         if out and run and _is_series(word, run, out[-1], text, cls):
             maker = out[-1]
             out[-1] = maker._replace(end=run[-1].end, word=text[maker.start : run[-1].end], last=run[-1].last)
-        elif not _is_code(word):
+        elif not _CODE.fullmatch(word) or _STANDARD.fullmatch(word) or _measures(word):
             out += [_name_whole(item, lexicon) for item in clause[at : max(stop, at + 1)]]
         else:
             out.append(_make_aspect(run, text, cls, lexicon))
@@ -147,9 +147,8 @@ def _is_part(clause: Sequence[Constituent], i: int, first: int) -> bool:
     return gap == 0 or (gap == 1 and not _MEASURE.fullmatch(word))
 
 
-def _is_code(word: str) -> bool:
-    measures = _MEASURE.fullmatch(word) and not _VARIANT.fullmatch(word)
-    return bool(_CODE.fullmatch(word)) and not measures and not _STANDARD.fullmatch(word)
+def _measures(word: str) -> bool:
+    return bool(_MEASURE.fullmatch(word)) and not _VARIANT.fullmatch(word)
 
 
 def _make_aspect(run: Sequence[Constituent], text: str, cls: str, lexicon: Lexicon) -> Constituent:

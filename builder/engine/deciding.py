@@ -135,7 +135,10 @@ def _find_further_back(proposed: Constituent, before: Before, first: int) -> Asp
 
 def _compile_groups(groups: Mapping[str, tuple[str, ...]]) -> Callable[[str], str]:
     """The group of a category or class by the longest prefix that it begins with; `other` if there is none."""
-    prefixes = sorted(((prefix, group) for group, members in groups.items() for prefix in members), key=_by_length)
+    prefixes = sorted(
+        ((prefix, group) for group, members in groups.items() for prefix in members),
+        key=lambda one: (-len(one[0]), one),
+    )
 
     @cache
     def find_group(name: str) -> str:
@@ -144,10 +147,6 @@ def _compile_groups(groups: Mapping[str, tuple[str, ...]]) -> Callable[[str], st
         return next((group for prefix, group in prefixes if name.startswith(prefix)), "other")
 
     return find_group
-
-
-def _by_length(item: tuple[str, str]) -> tuple[int, str]:
-    return -len(item[0]), item[0]
 
 
 # ---- Features of a candidate
@@ -330,8 +329,7 @@ def weigh_candidates(
     starts = [candidate.aspect.start for candidate in candidates]
     out = []
     for number, candidate in enumerate(candidates):
-        aspect = candidate.aspect
-        cls = aspect.own_term.cls
+        aspect, cls = candidate.aspect, candidate.aspect.own_term.cls
         if (aspect is not proposed and not fits(aspect)) or (candidate.back and decision.is_near(category, cls)):
             continue
         about = decision.aspect_group(cls)
@@ -341,14 +339,15 @@ def weigh_candidates(
             features.append(fitting)
         if choice:
             features.append(f"rule {choice[0]}")
-        features += _describe_place(scene, candidate, starts, number, before)
-        if number == 0 and before.number <= rule.clauses:
-            features.append("first aspect of the text")
+        features += ["aspect between"] * _count_between(scene.opinion, starts, number)
         if candidate.back:
             general, opens = about in rule.general, scene.at == 0
             features += carried + describe_earlier(candidate, before, is_general=general, opens=opens)
         else:
             features += describe_same(scene, aspect)
+        if number == 0 and before.number <= rule.clauses:
+            features.append("first aspect of the text")
+        features += _describe_place(candidate, len(candidates), before)
         score = sum([rule.weights.get(name, 0.0) for name in features])
         out.append(Weighed(score, aspect, candidate.clause, tuple(features), *(choice or ("", None))))
     return sorted(out, key=lambda candidate: (-candidate.score, -candidate.aspect.start))
@@ -364,21 +363,22 @@ def _keep_nearest(candidates: list[AspectCandidate], at: int, proposed: Constitu
     return [item for item, distance in nearby if distance < farthest or item.aspect is proposed]
 
 
-def _describe_place(
-    scene: Scene, candidate: AspectCandidate, starts: Sequence[int], number: int, before: Before
-) -> list[str]:
-    """Features of a candidate among the others, of which `starts` tells the places."""
-    aspect, opinion = candidate.aspect, scene.opinion
-    out = ["described before"] if aspect.start in before.described else []
-    if len(starts) == 1:
-        out.append("only candidate")
-    elif aspect.start > opinion.start:
-        out += ["aspect between"] * min(_MANY, sum(opinion.start < start for start in starts[:number]))
-    else:
-        between = sum(aspect.start < start < opinion.start for start in starts[number + 1 :])
-        out += ["aspect between"] * min(_MANY, between)
+def _count_between(opinion: Constituent, starts: Sequence[int], number: int) -> int:
+    """How many aspects stand between candidate `number` and the opinion, of all that start at `starts`."""
+    start = starts[number]
+    if start > opinion.start:
+        return min(_MANY, sum(opinion.start < other for other in starts[:number]))
+    return min(_MANY, sum(start < other < opinion.start for other in starts[number + 1 :]))
+
+
+def _describe_place(candidate: AspectCandidate, many: int, before: Before) -> list[str]:
+    """Features of one of `many` candidates among the others."""
+    start = candidate.aspect.start
+    out = ["only candidate"] if many == 1 else []
+    if start in before.described:
+        out.append("described before")
     terms = list(islice((item for item in candidate.clause if item.term is not None), 2))
-    if terms and aspect.start == terms[0].start:
+    if terms and start == terms[0].start:
         out.append("first of its clause" if len(terms) > 1 else "only one of its clause")
     return out
 

@@ -95,11 +95,8 @@ def count_lead(word: str, lexicon: Lexicon, rule: ExtentRule) -> int:
 
 def count_degree(word: str, lexicon: Lexicon) -> int:
     """How many characters of a negator are a degree word: 完全 of 完全沒有, which is no part of the opinion."""
-    return next((cut for cut in range(len(word) - 1, 1, -1) if _denies_by_degree(word, cut, lexicon)), 0)
-
-
-def _denies_by_degree(word: str, cut: int, lexicon: Lexicon) -> bool:
-    return word[:cut] in lexicon.degree and lexicon.negators.get(word[cut:]) == lexicon.negators[word]
+    kinds, cuts = lexicon.negators, range(len(word) - 1, 1, -1)
+    return next((cut for cut in cuts if word[:cut] in lexicon.degree and kinds.get(word[cut:]) == kinds[word]), 0)
 
 
 def strip_negator(word: str, lexicon: Lexicon, fillers: frozenset[str]) -> str:

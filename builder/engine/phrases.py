@@ -93,8 +93,9 @@ def read_phrases(
         out += [_keep_word(u, lexicon, grammar.leads) for u in units[taken:first]]
         start = unit.start if first == k else find_start(units, first, k, lexicon, grammar.extent)
         end = unit.end if last == k else units[last].end
-        if far < first:
-            phrase = _deny_feeling(phrase, units[far], lexicon, grammar.extent)
+        if far < first:  # 不覺得 雞排 好吃
+            span, kind = _read_negator(units[far], lexicon, grammar.extent), lexicon.negators[units[far].word]
+            phrase = phrase._replace(negators=(span, *phrase.negators), kinds=(kind, *phrase.kinds))
         item = Constituent(start, end, OPINION, text[start:end], unit.last, phrase)
         _add_opinion(out, item, units[last + 1 : last + 2], text, grammar.join)
         taken = last + 1
@@ -175,10 +176,9 @@ def _kinds_of_degree(unit: Unit, lexicon: Lexicon, extent: ExtentRule) -> Sequen
     return (OVER,) if excess else ()
 
 
-def _deny_feeling(phrase: Phrase, negator: Unit, lexicon: Lexicon, extent: ExtentRule) -> Phrase:
-    """The phrase with a negator that stands before what it is felt of (不覺得 雞排 好吃)."""
-    span = negator.start, negator.start + len(strip_negator(negator.word, lexicon, extent.fillers))
-    return phrase._replace(negators=(span, *phrase.negators), kinds=(lexicon.negators[negator.word], *phrase.kinds))
+def _read_negator(unit: Unit, lexicon: Lexicon, extent: ExtentRule) -> Span:
+    """A negator without the degree word or filler that it ends in."""
+    return unit.start, unit.start + len(strip_negator(unit.word, lexicon, extent.fillers))
 
 
 def _add_opinion(out: list[Constituent], item: Constituent, after: Sequence[Unit], text: str, rule: JoinRule) -> None:
@@ -187,7 +187,8 @@ def _add_opinion(out: list[Constituent], item: Constituent, after: Sequence[Unit
     """
     own = item.own_phrase
     amount = item.word if own.negators else own.entry.word  # 變淡 很多, 變淡 不少
-    if out and amount in rule.amounts and _touches_and_ends(out[-1], item, after):
+    touches = bool(out) and out[-1].phrase is not None and out[-1].end == item.start
+    if touches and amount in rule.amounts and (not after or after[0].symbol in STATEMENT_ENDS):  # 好吃很多, 便宜多了
         out[-1] = out[-1]._replace(end=item.end, word=text[out[-1].start : item.end])
     elif count := next((n for n in (1, 2) if len(out) > n and _are_bridged(out[-n - 1], item, text, rule)), 0):
         first = out[-count - 1]
@@ -199,12 +200,6 @@ def _add_opinion(out: list[Constituent], item: Constituent, after: Sequence[Unit
         out[-1] = run
     else:
         out.append(item)
-
-
-def _touches_and_ends(before: Constituent, item: Constituent, after: Sequence[Unit]) -> bool:
-    """好吃很多, 便宜多了: an amount that touches an opinion and ends the statement says how much better or worse."""
-    touches = before.phrase is not None and before.end == item.start
-    return touches and (not after or after[0].symbol in STATEMENT_ENDS)
 
 
 def _are_bridged(before: Constituent, item: Constituent, text: str, rule: JoinRule) -> bool:

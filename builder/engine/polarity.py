@@ -64,7 +64,9 @@ def judge_valence(
     Returns:
         A valence from 1 (bad) to 10 (good), and the word with what changed its value, in the order in which it applies.
     """
-    base, changes = _find_base(phrase, term, aspect, lexicon)
+    row = find_context_row(phrase.entry.word, term, aspect, lexicon)
+    base = phrase.entry.valence if row is None else row[1]
+    changes: list[Step] = [] if row is None else [("context", f"{phrase.entry.word} of {row[0]} {base:g}")]
     excess = next((rule for rule in rules if rule.applies(base, phrase, term, phrase.degrees)), None)
     denied = phrase.kinds if len(phrase.kinds) == 1 else ()
     denial = next((rule for rule in rules if rule.applies(base, phrase, term, denied)), None)
@@ -122,9 +124,3 @@ def find_context_row(word: str, term: Term, aspect: str, lexicon: Lexicon) -> tu
 def read_opinion(entry: OpinionEntry) -> ReadWord:
     """An opinion as its lexicon has it."""
     return ReadWord(entry.word, entry.category, entry.where, entry.valence)
-
-
-def _find_base(phrase: Phrase, term: Term, aspect: str, lexicon: Lexicon) -> tuple[float, list[Step]]:
-    word = phrase.entry.word
-    row = find_context_row(word, term, aspect, lexicon)
-    return (phrase.entry.valence, []) if row is None else (row[1], [("context", f"{word} of {row[0]} {row[1]:g}")])

@@ -231,14 +231,10 @@ def join_terms(clause: list[Constituent], text: str, lexicon: Lexicon, grammar: 
             first, last = out[-2:]  # 清蒸 野生石斑
             owner = last.term and last.term.owner
             out[-2:] = [_make_one(first, last, text, owner, _count_lead(first, last, grammar))]
-    return make_listed_nouns_aspects(_bar_overall(out, rule))
-
-
-def _bar_overall(clause: list[Constituent], rule: TermRule) -> list[Constituent]:
-    """The clause with 整體 as a plain noun, where it stands alone: 整體 不錯 judges all, and names nothing."""
-    return [
-        item._replace(symbol=BLOCKED, term=None) if item.term and item.word in rule.overall else item for item in clause
-    ]
+    # 整體 不錯 judges all, and names nothing
+    return make_listed_nouns_aspects(
+        [bar_aspect(item) if item.term and item.word in rule.overall else item for item in out]
+    )
 
 
 def _is_head(clause: Sequence[Constituent], i: int, lexicon: Lexicon) -> bool:

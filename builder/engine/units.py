@@ -258,8 +258,9 @@ def _settle_role(
     word, symbol = units[i].word, units[i].symbol
     before = units[i - 1].symbol if i else ""
     after = units[i + 1].symbol if i + 1 < len(units) else ""
-    if after == DE and _opens_judgement(units[i + 2 : i + 4]):  # 意外的好吃, 意外的不好吃
-        after = OPINION
+    if after == DE and i + 2 < len(units):  # 意外的好吃, 意外的不好吃
+        denied = units[i + 2].symbol == NEG and i + 3 < len(units)
+        after = OPINION if units[i + 2 + denied].symbol == OPINION else after
     degree = lexicon.degree.get(word) if symbol == OPINION else None
     if degree == "post":
         return POST if before == OPINION else OPINION
@@ -276,11 +277,6 @@ def _settle_role(
     if symbol == NEG and word in lexicon.opinions and alone:
         return OPINION
     return ADV if symbol == POST and before != OPINION else symbol
-
-
-def _opens_judgement(units: Sequence[Unit]) -> bool:
-    """Whether an opinion comes first, or a negator and an opinion."""
-    return bool(units) and units[units[0].symbol == NEG and len(units) > 1].symbol == OPINION
 
 
 def _is_described(word: str, units: Sequence[Unit], i: int, lexicon: Lexicon, rule: FunctionWordRule) -> bool:

@@ -149,7 +149,7 @@ def detect_opinions(text: str, tokens: Sequence[Token], lexicons: MentionLexicon
         mention
         for mention in _match_words(text, tokens, lexicons.opinions, lexicons)
         if tokens[mention.node].pos not in _FUNCTION_TAGS
-        and not (mention.word in lexicons.aspects and _is_noun(tokens[mention.node]))
+        and not (mention.word in lexicons.aspects and SYMBOL_OF_TAG.get(tokens[mention.node].pos) == NOUN)
     ]
 
 
@@ -206,7 +206,3 @@ def find_node(tokens: Sequence[Token], first: int, last: int) -> int:
         if not first <= tokens[token].head <= last:
             return token
     return first
-
-
-def _is_noun(token: Token) -> bool:
-    return SYMBOL_OF_TAG.get(token.pos) == NOUN

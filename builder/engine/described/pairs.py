@@ -109,7 +109,7 @@ def _find_closest(tokens: Sequence[Token], opinion: Mention, closest: _Closest) 
             best = [*best, *nearest] if arcs + below == fewest else nearest
             fewest = arcs + below
         node, arcs = tokens[node].head, arcs + 1
-    return min(best, key=lambda aspect: (_count_between(aspect, opinion), aspect.start))
+    return min(best, key=lambda own: (max(opinion.start - own.end, own.start - opinion.end), own.start))
 
 
 def add_conjuncts(
@@ -151,7 +151,8 @@ def add_attributes(
     for token, relation in find_neighbours(tokens, pair.aspect):
         if token in opinion_tokens or tokens[token].pos not in _NOUN_TAGS:
             continue
-        dependent = token if tokens[token].head != -1 and _is_below(tokens, token, pair.aspect) else pair.aspect.node
+        below = pair.aspect.first <= tokens[token].head <= pair.aspect.last
+        dependent = token if below else pair.aspect.node
         associative = relation in _ASSOCIATIVE and _find_mark(tokens, dependent) is not None
         if associative or relation in _MODIFYING:
             attributes.append(mention_of.get(token) or _name_token(tokens, text, token))
@@ -175,10 +176,6 @@ def find_neighbours(tokens: Tree, mention: Mention) -> Iterator[tuple[int, str]]
         yield number, tokens[mention.node if number == head else number].rel
 
 
-def _is_below(tokens: Sequence[Token], token: int, mention: Mention) -> bool:
-    return mention.first <= tokens[token].head <= mention.last
-
-
 def _find_mark(tokens: Tree, dependent: int) -> int | None:
     """The 的 of a dependent, if it has one."""
     return next((i for i in tokens.children[dependent] if i > dependent and tokens[i].rel in _MARKS), None)
@@ -187,11 +184,6 @@ def _find_mark(tokens: Tree, dependent: int) -> int | None:
 def _name_token(tokens: Sequence[Token], text: str, token: int) -> Mention:
     start, end = tokens[token].start, tokens[token].end
     return Mention(start, end, text[start:end], token, token, token)
-
-
-def _count_between(first: Mention, second: Mention) -> int:
-    """The characters between two mentions."""
-    return max(second.start - first.end, first.start - second.end)
 
 
 # ---- Polarity of a pair
