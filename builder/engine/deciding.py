@@ -323,8 +323,6 @@ def weigh_candidates(
     proposed = proposal[1].aspects[0] if proposal else None
     found = list(find_candidates(scene, proposed, before, rule.clauses))
     candidates = _keep_nearest(found, scene.opinion.start, proposed)
-    if not candidates:
-        return []
     shared, carried = describe_opinion(scene, group), describe_clause(scene, group, rule.viewing)
     starts = [candidate.aspect.start for candidate in candidates]
     out = []

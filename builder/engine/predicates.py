@@ -92,13 +92,13 @@ def _compile_rule(
     if params.category not in valences:
         fix = "use one of lexicons/opinion_categories.tsv"
         raise ResourceError(f"unknown category {params.category!r}", where=rule.at("category"), fix=fix)
+    parts = {"before": params.before, "pattern": params.pattern, "after": params.after}
+    rows = RuleRows(rule, list(parts.values()), shared, params.words, table)
+    before, core, after = (rows.spell_pattern(part, rule.at(key)) for key, part in parts.items())
     for name in params.needs:
         if name not in params.words:
             fix = "name classes of its words"
             raise ResourceError(f"rule {rule.name!r} needs {name!r}, no class", where=rule.at("needs"), fix=fix)
-    parts = {"before": params.before, "pattern": params.pattern, "after": params.after}
-    rows = RuleRows(rule, list(parts.values()), shared, params.words, table)
-    before, core, after = (rows.spell_pattern(part, rule.at(key)) for key, part in parts.items())
     entry = OpinionEntry(rule.name, params.category, valences[params.category], rule.where)
     return _Predicate(rows, f"(?:{before})(?P<core>{core})(?={after})", entry)
 

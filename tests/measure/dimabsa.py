@@ -60,7 +60,7 @@ def systems(lexicon: Lexicon, rules: Sequence[Rule]) -> Iterator[tuple[str, Lexi
     yield "all", lexicon, rules
     for rule in rules:
         if (rule.kind.startswith("pair-") and rule.kind != "pair-sentence") or (
-            rule.kind in ("valence", "block", "irrealis", "question", "compatible", "conjunction")
+            rule.kind in ("valence", "irrealis", "question", "compatible", "conjunction")
         ):
             yield f"without {rule.name}", lexicon, [one for one in rules if one is not rule]
     empty: MappingProxyType[str, tuple[tuple[str, float], ...]] = MappingProxyType({})
