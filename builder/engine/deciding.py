@@ -135,10 +135,8 @@ def _find_further_back(proposed: Constituent, before: Before, first: int) -> Asp
 
 def _compile_groups(groups: Mapping[str, tuple[str, ...]]) -> Callable[[str], str]:
     """The group of a category or class by the longest prefix that it begins with; `other` if there is none."""
-    prefixes = sorted(
-        ((prefix, group) for group, members in groups.items() for prefix in members),
-        key=lambda one: (-len(one[0]), one),
-    )
+    pairs = [(prefix, group) for group, members in groups.items() for prefix in members]
+    prefixes = sorted(pairs, key=lambda pair: -len(pair[0]))
 
     @cache
     def find_group(name: str) -> str:
@@ -224,16 +222,10 @@ def _find_viewed(before: Sequence[Constituent], viewing: Collection[str]) -> int
 
 
 def describe_earlier(candidate: AspectCandidate, before: Before, *, is_general: bool, opens: bool) -> list[str]:
-    """Features of an aspect that stands in an earlier clause than its opinion, for the decision's weights.
+    """Features of an aspect that stands in an earlier clause than its opinion; one that counts twice stands twice.
 
-    Args:
-        candidate: the aspect, its clause, how many clauses back it is, and how many ends of sentences lie between.
-        before: what stands before the opinion.
-        is_general: whether the aspect names what is reviewed, or the house, in general.
-        opens: whether the opinion opens its clause (檸檬茶，好喝).
-
-    Returns:
-        Names of features; one that counts twice stands twice.
+    `is_general`: whether the aspect names what is reviewed, or the house, in general. `opens`: whether the opinion
+    opens its clause (檸檬茶，好喝).
     """
     aspect, clause, back, borders = candidate
     out = ["further back"] * min(back - 1, _FURTHEST) + ["sentence border"] * min(borders, 2)

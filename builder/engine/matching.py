@@ -24,15 +24,8 @@ from builder.engine.vocabulary import Unit
 from builder.language.lexicon.rules import Rule
 
 _OPINION = frozenset({"CURRENT", "PLAIN", "GRADED", "DENIED", "PREDICATE"})
-FOCUS: Mapping[str, frozenset[str]] = {
-    "refuse-opinion": _OPINION,
-    "refuse-aspect": frozenset({"TARGET"}),
-    "unstate-opinion": _OPINION,
-    "read-as": frozenset({"CURRENT"}),
-    "deny-opinion": _OPINION,
-    "deny-afar": _OPINION,
-}
-"""Action -> the names of what it is about, one of which every pattern has."""
+_FOCUS: Mapping[str, frozenset[str]] = {"refuse-aspect": frozenset({"TARGET"}), "read-as": frozenset({"CURRENT"})}
+"""Action -> the names of what it is about, one of which every pattern has; of others those of an opinion."""
 
 
 class Refusal(NamedTuple):
@@ -133,7 +126,9 @@ class Matcher:
         ResourceError names a pattern that cannot be read, a class that is empty, or one whose name is taken.
         """
         self._table = table
-        self._rules = tuple(_compile_rule(rule, params, shared, FOCUS[action], table) for rule, params in rules)
+        self._rules = tuple(
+            _compile_rule(rule, params, shared, _FOCUS.get(action, _OPINION), table) for rule, params in rules
+        )
         self._readings = {rule.name: _read_reading(rule, params) for rule, params in rules if action == "read-as"}
         about, beside = [], []
         for place, matched in enumerate(self._rules):

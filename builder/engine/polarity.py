@@ -61,8 +61,7 @@ def judge_valence(
     The lexicon gives the value (paper, section 3.2.4), context and degree words may change it, and a negator mirrors it
     at the middle of the scale. What is lacking (不夠冷) is negative whatever it is worth.
 
-    Returns:
-        A valence from 1 (bad) to 10 (good), and the word with what changed its value, in the order in which it applies.
+    Valences go from 1 (bad) to 10 (good). The reasons name the word and what changed its value, in that order.
     """
     row = find_context_row(phrase.entry.word, term, aspect, lexicon)
     base = phrase.entry.valence if row is None else row[1]

@@ -1,12 +1,10 @@
-"""The elements of a triplet with their spans, and a model's proposal weighed by the rules' arithmetic.
+"""The elements of a triplet with their spans, and a model's proposal weighed by the rules' arithmetic. Pure.
 
 Elements are a clause's aspects and opinions. In: constituents and phrases. Out: `Element`s in offsets of the view.
-Pure.
 
-Weighing takes the opinions and terms that the engine reads in a document, and a triplet that a model proposes. Out: the
-triplet with trimmed spans, its negators in the opinion, and the polarity that the rules would give the pair. Lexicon,
-negation, degree and context decide it wherever the lexicon speaks. None where the words state nothing or cannot be a
-triplet.
+Weighing takes what the engine reads in a document, and a triplet that a model proposes. Out: the triplet with trimmed
+spans, its negators in the opinion, and the polarity that the rules would give the pair; lexicon, negation, degree and
+context decide it wherever the lexicon speaks.
 """
 
 from __future__ import annotations
@@ -135,17 +133,10 @@ class Read:
 
 
 def weigh(text: str, read: Read, triplet: Triplet, valued: Valued) -> Triplet | None:
-    """A triplet of a model, with the valence and polarity that the rules give its words.
+    """A triplet that a model proposes for a view, with the valence and polarity that the rules give its words.
 
-    Args:
-        text: the view that the triplet's offsets count in.
-        read: the same text as the engine read it.
-        triplet: what the model proposes; its polarity stands where the rules do not know the opinion.
-        valued: gives valence and reasons of a phrase about an aspect; None where it has none.
-
-    Returns:
-        None for what the rules know to be no triplet: aspects that name too much, opinions that are not asserted, or
-        of emoji alone.
+    Its own polarity stands where the rules do not know the opinion. None for what the rules know to be no triplet:
+    aspects that name too much, opinions that are not asserted, or of emoji alone.
     """
     tidy = tidied(text, triplet)
     if tidy is None or _names_too_much(read, tidy.aspect_full):
