@@ -19,7 +19,7 @@ from operator import attrgetter, itemgetter
 
 from builder.core.records import Token
 from builder.engine.carrying import pair_back, pair_carried, pair_companion
-from builder.engine.constituents import GENERIC, Constituent, Term, is_kind, is_thing
+from builder.engine.constituents import GENERIC, Constituent, Term
 from builder.engine.params import read_params
 from builder.engine.symbols import ASPECT, compile_pattern, spell_symbols
 from builder.engine.units import AspectChoice, Pairer, Scene
@@ -241,31 +241,8 @@ def pair_in_sentence(rule: Rule) -> Pairer:
     return find
 
 
-def pair_kind(rule: Rule) -> Pairer:
-    """The thing of the clause before, where this one only says what kind of thing it is: 香蕉煎餅，是必吃的甜點.
-
-    The parameters are those of a pattern; what it finds is a word for a kind and the only aspect of its clause.
-    """
-    find_kind = pair_by_pattern(rule)
-
-    def find(scene: Scene) -> AspectChoice | None:
-        if scene.topic is None or scene.symbols.count(ASPECT) != 1:
-            return None
-        about = scene.topic.aspects[0]
-        phrase = scene.opinion.phrase
-        if not is_thing(about) or is_kind(about) or phrase is None or not find_kind.reads(phrase.entry.category):
-            return None
-        choice = find_kind(scene)
-        if choice is None or not is_kind(choice.aspects[0]):
-            return None
-        return AspectChoice(scene.topic.aspects, f"thing of an earlier clause, {choice.aspects[0].word} here")
-
-    return find
-
-
 KINDS: Mapping[str, Callable[[Rule], Pairer]] = {
     "pair-pattern": pair_by_pattern,
-    "pair-kind": pair_kind,
     "pair-back": pair_back,
     "pair-companion": pair_companion,
     "pair-path": pair_by_path,

@@ -218,7 +218,7 @@ def join_terms(clause: list[Constituent], text: str, lexicon: Lexicon, grammar: 
             first = out[-count]
             if first.term is not None and text[first.end : item.start] in _POSSESSIVE:
                 joined = count, first._replace(end=item.end, word=text[first.start : item.end], last=item.last)
-        if joined is None or (grammar.lists.touching and _are_touching_things(out[-1], clause, i, grammar)):
+        if joined is None or _are_touching_things(out[-1], clause, i, grammar):
             out.append(bar_aspect(item) if is_kind(item) and _names_again(out, item, grammar) else item)
             continue
         out[-joined[0] :] = [joined[1]]

@@ -75,7 +75,7 @@ def systems(lexicon: Lexicon, rules: Sequence[Rule]) -> Iterator[tuple[str, Lexi
         ("qualities had", "joined-opinions", {"had": False}),
         ("amounts", "joined-opinions", {"amounts": ()}),
         ("houses named for food", "aspect-terms", {"houses": ()}),
-        ("lists that touch", "lists", {"touching": False}),
+        ("lists that touch", "lists", {"gathering": ()}),
         ("names that touch", "shortest-path", {"touching": ()}),
         ("dishes carried", "carried-topic", {"wholes": (), "foreign": {}}),
         ("gates of the carried topic", "carried-topic", {"never": (), "others": (), "before": ()}),
