@@ -26,10 +26,10 @@ _MODIFIED = (symbol_set("ASPECT"), JOINERS, symbol_set("NOUN ADJ PRON NUM BLOCKE
 class ListRule:
     """Parameters of a rule of kind `list`.
 
-    Aspects that touch are a list before a word of `gathering` (餐點服務都好). Words of `parted` gather over
-    commas alone (湯，麵都是涼的, but 外賣袋子都是濕的). `above_all`: words that open a clause with what the opinion before
-    it holds of above all (都很好吃，尤其是湯). `pointing`: how words begin that point back at what was named
-    (桌上的菜，那些湯都很好), and go on with no list.
+    Aspects that touch are a list before a word of `gathering` (餐點服務都好). Words of `parted` gather over commas
+    alone (湯，麵都是涼的, but 外賣袋子都是濕的). `above_all`: words that open a clause with what the opinion before it
+    holds of above all (都很好吃，尤其是湯). `pointing`: how words begin that point back at what was named (桌上的菜，
+    那些湯都很好), and go on with no list.
     """
 
     gathering: frozenset[str] = frozenset()

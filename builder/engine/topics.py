@@ -58,8 +58,8 @@ def next_topic(
     if topic and named and rules.adding and _only_adds(clause, named, topic, rules.adding):
         return topic
     if topic and named and not paired:  # 沒有 太多 香料, 不 適合 煮 湯
-        before = (item for item in clause if item.end <= named[0].start)
-        if any(item.symbol == NEG or (item.phrase is not None and item.phrase.negators) for item in before):
+        opening = (item for item in clause if item.end <= named[0].start)
+        if any(item.symbol == NEG or (item.phrase is not None and item.phrase.negators) for item in opening):
             return topic
     label = label and clause[-1].term is not None  # not 老闆說：
     last = paired[-1] if paired else _find_subject(clause, named, rules.joining)
