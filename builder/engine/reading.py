@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from builder.core.records import Token
-from builder.engine.codes import add_sides, add_sizes, name_codes
+from builder.engine.codes import add_sizes, name_codes
 from builder.engine.compiled import Compiled
 from builder.engine.constituents import Constituent
 from builder.engine.matching import Refusal
@@ -146,7 +146,7 @@ def _read_terms(
     """The constituents of a clause with its aspect terms."""
     codes, sizes = rules.terms.names.rule.codes, rules.terms.names.rule.sizes
     if codes:
-        phrases = add_sides(name_codes(phrases, text, codes, rules.lexicon), text)
+        phrases = name_codes(phrases, text, codes, rules.lexicon)
     if sizes:
         phrases = add_sizes(phrases, text, sizes)
     return join_terms(rules.refused_aspects.bar_aspects(phrases, refused), text, rules.lexicon, rules.terms)
