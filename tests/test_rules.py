@@ -371,7 +371,7 @@ def test_every_convention_has_exactly_one_rule_of_each_kind_of_grammar(lexicon: 
         ("predicate", {"category": "staff.absent"}, "unknown category 'staff.absent'"),
         (
             "predicate",
-            {"pattern": "BAR UES", "words": {"BAR": ["x"]}},
+            {"pattern": "BAR UES", "before": "", "after": "", "words": {"BAR": ["x"]}, "needs": []},
             "unknown unit 'UES' in pattern 'BAR UES'; known: ",
         ),
         ("predicate", {"needs": ["BARS"]}, "needs 'BARS', no class"),
