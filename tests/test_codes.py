@@ -94,7 +94,6 @@ def test_what_a_laptop_is_compared_with_belongs_to_the_opinion(laptop: Extractor
     ("text", "aspect"),
     [
         ("華碩16G夠用", "華碩"),
-        ("推薦SwiftX", "SwiftX"),
         ("I/O很齊全", "I/O"),
         ("7235U很夠用", "7235U"),
         ("2031X13很輕", "2031X13"),

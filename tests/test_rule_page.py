@@ -278,7 +278,7 @@ def test_the_page_edits_tries_and_saves_a_rule(tmp_path: Path) -> None:
                 " box.dispatchEvent(new Event('input')) })()"
             )
             browser.wait("!document.querySelector('#fault').hidden")
-            assert browser.text("#fault").startswith("line 5: rule 'my-rule': unknown parameter 'wards'")
+            assert browser.text("#fault").startswith("line 6: rule 'my-rule': unknown parameter 'wards'")
             assert browser.run("document.querySelector('#save').disabled")
             browser.run(
                 "(() => { const box = document.querySelector('#text'); box.value = box.value.replace('wards', 'words')"

@@ -47,7 +47,8 @@ class StepRule:
 
 def choose_steps(rules: Sequence[Rule]) -> dict[str, StepRule]:
     """The steps in force, by name. ResourceError names one that is missing."""
-    steps = {rule.name: read_params(rule, StepRule) for rule in rules if rule.kind == KIND and in_force(rule, KIND)}
+    own = (rule for rule in rules if rule.kind == KIND and in_force(rule, "described"))
+    steps = {rule.name: read_params(rule, StepRule) for rule in own}
     for name in _NEEDED:
         if name not in steps:
             message = f"convention described has no rule {name}"
