@@ -11,9 +11,8 @@ from reading import reader
 
 from builder.core.errors import ResourceError
 from builder.engine import Engine
-from builder.engine.candidates import DecisionRule
 from builder.engine.constituents import Constituent, Term
-from builder.engine.deciding import Weighed, rank_candidates
+from builder.engine.deciding import Decision, DecisionRule, Weighed, rank_candidates
 from builder.engine.symbols import ASPECT
 from builder.language.lexicon.rules import Rule
 
@@ -83,8 +82,9 @@ def test_a_topic_from_before_the_clauses_that_are_weighed_is_described_as_of_its
 
 
 def test_groups_are_named_by_the_longest_prefix() -> None:
-    rule = DecisionRule(frozenset(), 1, {}, {"thing": ("food",), "part": ("food.part",)}, {})
-    assert [rule.aspect_group(cls) for cls in ("food.part", "food.soup", "place", "")] == [
+    groups = {"thing": ("food",), "part": ("food.part",)}
+    decision = Decision("decision", DecisionRule(frozenset(), 1, {}, groups, {}))
+    assert [decision.aspect_group(cls) for cls in ("food.part", "food.soup", "place", "")] == [
         "part",
         "thing",
         "other",

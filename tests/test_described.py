@@ -17,13 +17,9 @@ from builder.core.errors import ResourceError
 from builder.core.records import Token, Triplet
 from builder.engine import Doc, RuleEngine, make_engine
 from builder.engine.described.mentions import (
-    AspectStep,
-    AttributeStep,
-    ConjunctionStep,
     Mention,
     MentionLexicons,
-    PolarityStep,
-    Steps,
+    choose_steps,
     collect_aspects,
     collect_opinions,
     detect_aspects,
@@ -44,8 +40,7 @@ from builder.language.lexicon.resources import OpinionEntry
 from builder.language.lexicon.rules import load_rules
 
 RULES = load_rules()
-STEPS = Steps.of(RULES)
-DISHES = AspectStep(("food", "drink"), frozenset({"noun"}))
+DISHES = choose_steps(RULES)["described-aspects"]
 FIGURE = "炸醬麵相當好吃，醬的份量也很多，可惜店員卻令人失望。"
 """The sentence of Figures 4 and 5 in our own words: a dish, an attribute with 的, and a disappointment."""
 
@@ -124,14 +119,14 @@ def test_words_that_only_a_context_values_are_no_opinions_here() -> None:
 
 def test_an_adverb_is_no_opinion_though_the_lexicon_has_the_word() -> None:
     text, tokens = make_tree("湯/NOUN/2/nsubj 特別/ADV/2/advmod 好喝/ADJ/-1/root")
-    lexicons = MentionLexicons.of(reader().lexicon, STEPS)
+    lexicons = MentionLexicons.of(reader().lexicon, DISHES)
     assert "特別" in lexicons.opinions
     assert [found.word for found in detect_opinions(text, tokens, lexicons)] == ["好喝"]
 
 
 def test_an_entry_of_several_words_is_one_opinion_whose_node_leads_out_of_it() -> None:
     text, tokens = make_tree("服務/NOUN/2/nsubj 令人/VERB/2/cop 失望/ADJ/-1/root")
-    (found,) = detect_opinions(text, tokens, MentionLexicons.of(reader().lexicon, STEPS))
+    (found,) = detect_opinions(text, tokens, MentionLexicons.of(reader().lexicon, DISHES))
     assert (found.word, found.node) == ("令人失望", 2)
 
 
@@ -140,7 +135,7 @@ def test_an_entry_of_several_words_is_one_opinion_whose_node_leads_out_of_it() -
 
 def test_the_parts_of_a_segmented_dish_name_are_aspects_too() -> None:
     lexicon = reader().lexicon
-    assert split_name("豚骨拉麵", lexicon, DISHES) == ("豚骨", "拉麵")
+    assert split_name("豚骨拉麵", lexicon) == ("豚骨", "拉麵")
     assert "豚骨" not in lexicon.aspects
     assert collect_aspects(lexicon, DISHES)["豚骨"].cls.startswith("food")
 
@@ -152,7 +147,7 @@ def test_how_a_dish_is_cooked_is_no_aspect() -> None:
 
 
 def test_a_word_of_both_lexicons_is_an_aspect_where_it_is_a_noun() -> None:
-    lexicons = MentionLexicons.of(reader().lexicon, STEPS)
+    lexicons = MentionLexicons.of(reader().lexicon, DISHES)
     word = "特色"
     assert word in lexicons.opinions and word in lexicons.aspects
     for pos, opinions, aspects in (("NOUN", [], [word]), ("ADJ", [word], [])):
@@ -195,8 +190,7 @@ def test_a_conjunct_of_a_conjunct_shares_the_opinion_and_a_pronoun_does_not() ->
         "水餃/NOUN/5/nsubj 雞湯/NOUN/0/conj 豆花/NOUN/1/conj 我/PRON/0/conj 都/ADV/5/mark 愛/VERB/-1/root"
     )
     pairs = pair_by_shortest_path(tokens, [0] * 6, [mention(text, tokens, "愛")], [mention(text, tokens, "水餃")])
-    step = ConjunctionStep(frozenset({"conj"}), frozenset({"NOUN"}))
-    expanded = add_conjuncts(pairs, tokens, text, {}, frozenset({5}), step)
+    expanded = add_conjuncts(pairs, tokens, text, {}, frozenset({5}))
     assert [pair.aspect.word for pair in expanded] == ["水餃", "雞湯", "豆花"]
     assert [pair.conjunct_of.word if pair.conjunct_of else "" for pair in expanded] == ["", "水餃", "雞湯"]
     assert expanded[2].path == ("↑conj", "↑conj", "↑nsubj")
@@ -218,10 +212,7 @@ def test_assmod_and_nominal_amod_neighbours_are_attributes(tree: str, attributes
     (pair,) = pair_by_shortest_path(
         tokens, [0] * len(tokens), [mention(text, tokens, "多")], [mention(text, tokens, "份量")]
     )
-    step = AttributeStep(
-        frozenset({"amod", "nmod"}), frozenset({"assmod", "det"}), frozenset({"assm", "case:dec"}), frozenset({"NOUN"})
-    )
-    expanded = add_attributes(pair, tokens, text, {}, frozenset({len(tokens) - 1}), step)
+    expanded = add_attributes(pair, tokens, text, {}, frozenset({len(tokens) - 1}))
     assert [attribute.word for attribute in expanded.attributes] == attributes
 
 
@@ -229,8 +220,7 @@ def test_an_attribute_is_a_neighbour_above_the_aspect_as_well_as_below() -> None
     """The lexicon may hold 肉 alone: 份量 is then the attribute."""
     text, tokens = make_tree("肉/NOUN/1/nmod 份量/NOUN/2/nsubj 多/ADJ/-1/root")
     (pair,) = pair_by_shortest_path(tokens, [0] * 3, [mention(text, tokens, "多")], [mention(text, tokens, "肉")])
-    step = AttributeStep(modifying=frozenset({"nmod"}), tags=frozenset({"NOUN"}))
-    assert [found.word for found in add_attributes(pair, tokens, text, {}, frozenset({2}), step).attributes] == ["份量"]
+    assert [found.word for found in add_attributes(pair, tokens, text, {}, frozenset({2})).attributes] == ["份量"]
 
 
 def test_an_aspect_with_its_attribute_is_written_as_the_paper_writes_it() -> None:
@@ -272,8 +262,7 @@ def test_a_neg_arc_or_a_neighbouring_negator_negates(tree: str, count: int) -> N
     text, tokens = make_tree(tree)
     last = len(tokens) - 1
     opinion = mention(text, tokens, text[tokens[last].start :])
-    step = PolarityStep(frozenset({"neg"}), frozenset({"not"}))
-    assert len(find_negators(text, tokens, opinion, reader().lexicon, step)) == count
+    assert len(find_negators(text, tokens, opinion, reader().lexicon)) == count
 
 
 # ---- the whole
@@ -312,15 +301,15 @@ def test_the_convention_is_reached_from_python_and_from_the_command_line(here: C
     assert "醬[份量]" in here("extract", FIGURE, "--convention", "described").out
 
 
-@pytest.mark.parametrize("kind", ["described-path", "described-polarity"])
-def test_a_step_without_its_rule_is_an_error(kind: str) -> None:
-    with pytest.raises(ResourceError, match=f"0 rules of kind {kind} in convention described: none; keep exactly one"):
-        make_engine(reader().lexicon, [rule for rule in RULES if rule.kind != kind], "described")
+@pytest.mark.parametrize("name", ["described-path", "described-polarity"])
+def test_a_step_without_its_rule_is_an_error(name: str) -> None:
+    with pytest.raises(ResourceError, match=f"convention described has no rule {name}; keep the steps of section 3.2"):
+        make_engine(reader().lexicon, [rule for rule in RULES if rule.name != name], "described")
 
 
 def test_conjunctions_and_attributes_can_be_switched_off() -> None:
     optional = ("described-conjunction", "described-attribute")
-    bare = make_engine(reader().lexicon, [rule for rule in RULES if rule.kind not in optional], "described")
+    bare = make_engine(reader().lexicon, [rule for rule in RULES if rule.name not in optional], "described")
     docs: list[Doc] = reader().docs(["雞腿和排骨都很入味", "麵的份量很多"])
     assert [[written(triplet) for triplet in bare.extract(doc)] for doc in docs] == [["雞腿|入味|POS"], ["份量|多|POS"]]
 

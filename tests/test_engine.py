@@ -61,8 +61,6 @@ def reader() -> Reader:
         ("以一般火鍋店來說算便宜", set()),
         # a word that gathers a list, behind an adverb
         ("服務，環境，真的都很棒", {"服務|棒|POS", "環境|棒|POS"}),
-        # an aspect that a predicate knows by its ending
-        ("海鮮湯帶有蔬菜香氣", {"海鮮湯|帶有蔬菜香氣|POS"}),
         ("又香又濃的湯頭", {"湯頭|香|POS", "湯頭|濃|POS"}),
         # coordination of aspects
         ("雞腿和排骨都很入味", {"雞腿|入味|POS", "排骨|入味|POS"}),

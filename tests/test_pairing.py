@@ -13,13 +13,10 @@ from builder.engine.pairing import (
     pair_by_path,
     pair_by_pattern,
     pair_in_sentence,
-    pair_kind,
-    pair_with_noun,
     select_pairers,
 )
-from builder.engine.patterns import CURRENT
-from builder.engine.symbols import ADV, ASPECT, COP, DE, HAVE, NOUN, OPINION, VERB
-from builder.engine.units import AspectChoice, Scene, Topic
+from builder.engine.symbols import ADV, ASPECT, COP, CURRENT, DE, HAVE, NOUN, OPINION, VERB
+from builder.engine.units import AspectChoice, Scene
 from builder.language.lexicon.resources import OpinionEntry
 from builder.language.lexicon.rules import Rule
 
@@ -197,47 +194,19 @@ def test_nothing_beyond_the_farthest_is_paired() -> None:
 # ---- nouns that no lexicon holds
 
 
-def test_a_noun_before_the_opinion_is_its_subject_where_it_is_long_enough_and_of_a_relation() -> None:
+def test_a_noun_before_the_opinion_is_its_subject_where_it_is_long_enough() -> None:
     clause = scene((NOUN, "啾啾"), (ADV, "很"), opinion("好吃"), at=2, heads={0: (2, "nsubj"), 2: (-1, "root")})
-    pattern = "TARGET (ADV)* CURRENT"
-    choice = pair_with_noun(rule(pattern=pattern, shortest=2, relations=["nsubj"]))(clause)
-    assert choice is not None and choice.detail == "啾啾 nsubj"
+    pattern = "TARGET_NOUN (ADV)* CURRENT"
+    choice = pair_by_pattern(rule(pattern=pattern, needs="NOUN"))(clause)
+    assert choice is not None and choice.detail == "NOUN ADV CURRENT"
     (found,) = choice.aspects
     assert (found.start, found.end, found.symbol, found.last, found.term) == (0, 2, ASPECT, 0, Term(""))
-    assert pair_with_noun(rule(pattern=pattern, shortest=3, relations=["nsubj"]))(clause) is None
-    assert pair_with_noun(rule(pattern=pattern, shortest=2, relations=["dobj"]))(clause) is None
-    assert words(pair_with_noun(rule(pattern=pattern, shortest=2))(clause)) == ["啾啾"]
-    assert pair_with_noun(rule(pattern="TARGET CURRENT", shortest=2))(clause) is None
-    behind = scene(opinion("好吃"), (NOUN, "啾啾"), at=0)
-    assert pair_with_noun(rule(pattern="CURRENT TARGET", shortest=2))(behind) is None, "only what stands before it"
+    assert pair_by_pattern(rule(pattern="TARGET_NOUN CURRENT", needs="NOUN"))(clause) is None
+    short = scene((NOUN, "啾"), (ADV, "真的"), opinion("好吃"), at=2)
+    assert pair_by_pattern(rule(pattern=pattern, needs="NOUN"))(short) is None, "a character alone is no name"
 
 
 # ---- kinds
-
-
-def test_a_clause_that_only_says_the_kind_goes_on_about_the_dish_before_it() -> None:
-    made = pair_kind(rule(pattern="CURRENT DE TARGET"))
-    clause = scene(opinion("必吃"), (DE, "的"), aspect("甜點", "food.kind"), at=0)
-    pancake = scene(aspect("煎餅"), at=0).items[0]
-    assert pancake.term is not None
-
-    def about(cls: str) -> Scene:
-        return clause._replace(topic=Topic((pancake._replace(term=term_of(cls)),), named=True))
-
-    choice = made(about("food.dish"))
-    assert words(choice) == ["煎餅"] and choice is not None
-    assert choice.detail == "thing of an earlier clause, 甜點 here"
-    assert made(clause) is None, "nothing was spoken of before"
-    assert [made(about(cls)) for cls in ("service", "food.kind", "food.part")] == [None, None, None]
-    dish = scene(opinion("必吃"), (DE, "的"), aspect("煎餅", "food.dish"), at=0)
-    assert made(dish._replace(topic=about("food.dish").topic)) is None, "a dish, no kind"
-    two = scene(opinion("必吃"), (DE, "的"), aspect("甜點", "food.kind"), aspect("湯"), at=0)
-    assert made(two._replace(topic=about("food.dish").topic)) is None, "another aspect stands there"
-    assert made(replace_symbols(about("food.dish"))) is None, "the pattern does not match"
-
-
-def replace_symbols(given: Scene) -> Scene:
-    return given._replace(marked=given.marked.replace(DE, COP))
 
 
 def test_a_parameter_of_another_type_is_no_parameter() -> None:

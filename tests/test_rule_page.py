@@ -21,10 +21,11 @@ from builder.pages.rule_book import RuleBook
 from builder.pages.rule_page import RuleWorker, rule_site
 
 OWN = """[odd-words]
-kind = "block"
+kind = "refuse-opinion"
 order = 440
 about = "In these reviews these words judge nothing."
-words = ["好吃"]
+patterns = ["CURRENT&ODD"]
+words = { ODD = ["好吃"] }
 miss = [{ text = "牛肉麵很好吃", triplets = ["牛肉麵|好吃|POS"] }]
 """
 
@@ -93,7 +94,7 @@ def test_a_text_that_is_no_rule_says_so_in_a_line(text: str, message: str) -> No
 
 @pytest.mark.parametrize("given", ["hit = 3", 'hit = ["x"]', 'hit = [{ text = "x", triplets = [3] }]', "miss = [3]"])
 def test_an_example_that_is_none_is_an_error_with_its_line(given: str, tmp_path: Path) -> None:
-    (tmp_path / "one.toml").write_text(f'[a]\nkind = "block"\norder = 1\nabout = ""\n{given}\n', encoding="utf-8")
+    (tmp_path / "one.toml").write_text(f'[a]\nkind = "words"\norder = 1\nabout = ""\n{given}\n', encoding="utf-8")
     with pytest.raises(ResourceError, match=r"one\.toml:5: rule 'a': .*example"):
         load_rules(tmp_path)
 
@@ -166,7 +167,7 @@ def test_a_saved_rule_is_read_by_all_that_reads_the_working_directory_and_can_be
     assert "odd-words" not in names
     assert book.open_rule("odd-words") | {"examples": ()} == {
         "name": "odd-words", "text": OWN, "edited": True, "origin": "rules edited in the working directory",
-        "where": "rules/odd-words.toml:1", "counts": True, "kind": "block", "examples": (), "classes": [],
+        "where": "rules/odd-words.toml:1", "counts": True, "kind": "refuse-opinion", "examples": (), "classes": [],
         "about": "In these reviews these words judge nothing.",
     }  # fmt: skip
     assert book.compare(OWN, hear)["counts"] == {}
@@ -186,8 +187,11 @@ def test_a_copy_wins_over_the_rule_of_its_name_and_leaves_it_when_it_goes(tmp_pa
 def test_a_rule_that_cannot_run_is_not_saved(tmp_path: Path) -> None:
     book = RuleBook(tmp_path, 20)
     for text, message in (
-        (OWN.replace("block", "blok"), r"rules/odd-words\.toml:1: rule 'odd-words' has unknown kind 'blok'"),
-        (OWN.replace("words = [", "wards = ["), r"odd-words\.toml:5: .*unknown parameter 'wards'"),
+        (
+            OWN.replace("refuse-opinion", "refuse-opnion"),
+            r"rules/odd-words\.toml:1: rule 'odd-words' has unknown kind 'refuse-opnion'",
+        ),
+        (OWN.replace("words = {", "wards = {"), r"odd-words\.toml:6: .*unknown parameter 'wards'"),
         (OWN.replace("[odd-words]", "[odd-words]\nextends = true"), "extends a rule that is not there"),
     ):
         with pytest.raises(ResourceError, match=message):
@@ -198,7 +202,9 @@ def test_a_rule_that_cannot_run_is_not_saved(tmp_path: Path) -> None:
 def test_a_rule_that_another_extends_is_not_taken_away(tmp_path: Path) -> None:
     book = RuleBook(tmp_path, 20)
     book.save_rule(OWN)
-    (tmp_path / "rules" / "zz.toml").write_text('[odd-words]\nextends = true\nwords = ["x"]\n', encoding="utf-8")
+    (tmp_path / "rules" / "zz.toml").write_text(
+        '[odd-words]\nextends = true\npatterns = ["CURRENT"]\n', encoding="utf-8"
+    )
     with pytest.raises(ResourceError, match=r"stands in rules/odd-words\.toml:1 already"):
         book.list_rules()
     assert (tmp_path / "rules" / "odd-words.toml").is_file()
@@ -224,7 +230,8 @@ def test_lost_and_added_triplets_of_one_opinion_are_one_that_changed(book: RuleB
 
 def test_a_pattern_without_end_is_stopped_and_the_next_question_is_answered(worker: RuleWorker) -> None:
     pattern = 'pattern = "TARGET (WORD WORD|WORD)* THAN CURRENT"'
-    endless = OWN.replace('"block"', '"pair-pattern"').replace('words = ["好吃"]', pattern)
+    endless = OWN.replace('"refuse-opinion"', '"pair-pattern"').replace('words = { ODD = ["好吃"] }\n', "")
+    endless = endless.replace('patterns = ["CURRENT&ODD"]', pattern)
     endless = endless.replace(
         "牛肉麵很好吃",
         "牛肉麵我們昨天晚上七點半在那個很大的舊車站旁邊的小巷子裡跟他們兩個人一起坐著等了又等的時候好吃" * 2,
@@ -239,10 +246,10 @@ def test_a_pattern_without_end_is_stopped_and_the_next_question_is_answered(work
 
 def test_the_site_answers_an_error_with_its_line(worker: RuleWorker) -> None:
     site = rule_site(worker)
-    assert site.writes["/api/try"]("you", {"text": OWN.replace("words = [", "wards = [")}) == {
-        "fault": "line 5: rule 'odd-words': unknown parameter 'wards'; parameters of kind 'block': categories, "
-        "conventions, enabled, words",
-        "line": 5,
+    assert site.writes["/api/try"]("you", {"text": OWN.replace("words = {", "wards = {")}) == {
+        "fault": "line 6: rule 'odd-words': unknown parameter 'wards'; parameters of kind 'refuse-opinion': "
+        "conventions, enabled, patterns, unless, words",
+        "line": 6,
     }
     assert site.writes["/api/open"]("you", {"name": "nothing"}) == {
         "fault": "no rule is called 'nothing'",
@@ -271,7 +278,7 @@ def test_the_page_edits_tries_and_saves_a_rule(tmp_path: Path) -> None:
                 " box.dispatchEvent(new Event('input')) })()"
             )
             browser.wait("!document.querySelector('#fault').hidden")
-            assert browser.text("#fault").startswith("line 5: rule 'my-rule': unknown parameter 'wards'")
+            assert browser.text("#fault").startswith("line 6: rule 'my-rule': unknown parameter 'wards'")
             assert browser.run("document.querySelector('#save').disabled")
             browser.run(
                 "(() => { const box = document.querySelector('#text'); box.value = box.value.replace('wards', 'words')"

@@ -9,7 +9,7 @@ import pytest
 
 from builder.core.config import resolve
 from builder.core.errors import BuilderError, ResourceError
-from builder.engine.patterns import compile_pattern
+from builder.engine.symbols import compile_pattern
 from builder.language.lexicon.rules import load_rules
 from builder.language.lexicon.tsv_rows import read_rows
 

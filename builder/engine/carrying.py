@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 
 from builder.core.records import Span, Token
 from builder.engine.constituents import ATTRIBUTES, Constituent, Term, is_thing
-from builder.engine.params import read_params
-from builder.engine.patterns import compile_pattern
-from builder.engine.symbols import ASPECT, BLOCKED, OPINION, symbol_set
-from builder.engine.units import AspectChoice, Pairer, Scene
+from builder.engine.params import compile_pairs, read_params
+from builder.engine.symbols import ASPECT, BLOCKED, OPINION, compile_pattern, symbol_set
+from builder.engine.units import AspectChoice, Pairer, Scene, Topic
 from builder.language.lexicon.rules import Rule
 
 _OPENING = symbol_set("ADV DEG")
@@ -99,49 +97,52 @@ class AddingRule:
 def pair_carried(rule: Rule) -> Pairer:
     """The topic of the clause before, where this clause names no subject of its own."""
     params = read_params(rule, CarryParams)
-    blockers = frozenset(compile_pattern(name, rule.at("blockers")).pattern for name in params.blockers)
-    before = frozenset(compile_pattern(name, rule.at("before")).pattern for name in params.before)
-    is_foreign = _compile_foreign(params.foreign)
-
-    @cache
-    def reads(category: str, cls: str) -> bool:
-        return not _has_pair(params.never, category, cls) and (not params.only or _has_pair(params.only, category, cls))
+    blockers, before = (
+        frozenset(compile_pattern(name, rule.at(key)).pattern for name in names)
+        for key, names in (("blockers", params.blockers), ("before", params.before))
+    )
+    is_foreign, is_barred = _compile_foreign(params.foreign), compile_pairs(params.never)
+    is_read = compile_pairs(params.only or ("",))
 
     def has_subject(scene: Scene, category: str) -> bool:
-        symbols, items = scene.symbols[: scene.at], scene.items[: scene.at]
+        symbols = scene.symbols[: scene.at]
         if not blockers.isdisjoint(symbols):
             return True
-        if BLOCKED not in symbols or category.startswith(params.felt):
-            return False
-        return any(item.word in params.others for item in items)
+        after = scene.items[scene.at + 1 : scene.at + 2]
+        if after and after[0].symbol in before and after[0].word != "到":
+            return True
+        others = BLOCKED in symbols and not category.startswith(params.felt)
+        return others and any(item.word in params.others for item in scene.items[: scene.at])
 
     def find(scene: Scene) -> AspectChoice | None:
-        topic, phrase = scene.topic, scene.opinion.own_phrase
+        topic = scene.topic
         if topic is None or (topic.named and not params.named):
             return None
         if params.behind:
             due = topic.is_list if params.behind == "list" else topic.label
             if not due or ASPECT in scene.symbols or not _OPENING.issuperset(scene.symbols[: scene.at]):
                 return None
-        category, about = phrase.entry.category, topic.aspects[0].term
-        if has_subject(scene, category):
+        category, about = scene.opinion.own_phrase.entry.category, topic.aspects[0].term
+        if about is None or has_subject(scene, category):
             return None
-        after = scene.items[scene.at + 1 : scene.at + 2]
-        if after and after[0].symbol in before and after[0].word != "到":
-            return None
-        if about is None or not reads(category, about.cls):
+        if is_barred(category, about.cls) or not is_read(category, about.cls):
             return None
         if topic.label:
             return AspectChoice(topic.aspects, "label before a colon")
-        of_thing = category.startswith(params.wholes) or is_foreign(category, about.cls)
-        if of_thing and about.owner and (about.role in ATTRIBUTES or about.role == "price") and len(topic.aspects) == 1:
-            owner = _cut_to_owner(topic.aspects[0], about.owner, scene.tokens)
-            return AspectChoice((owner,), "owner of an earlier attribute")
-        if of_thing and topic.whole is not None:
-            return AspectChoice((topic.whole,), "thing of an earlier clause")
+        if category.startswith(params.wholes) or is_foreign(category, about.cls):
+            return _find_whole(topic, about, scene.tokens)
         return AspectChoice(topic.aspects, "topic of an earlier clause")
 
     return find
+
+
+def _find_whole(topic: Topic, about: Term, tokens: Sequence[Token]) -> AspectChoice:
+    """The thing that a topic is an attribute or a part of, if it was named."""
+    if about.owner and (about.role in ATTRIBUTES or about.role == "price") and len(topic.aspects) == 1:
+        return AspectChoice((_cut_to_owner(topic.aspects[0], about.owner, tokens),), "owner of an earlier attribute")
+    if topic.whole is not None:
+        return AspectChoice((topic.whole,), "thing of an earlier clause")
+    return AspectChoice(topic.aspects, "topic of an earlier clause")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,20 +175,9 @@ def pair_companion(rule: Rule) -> Pairer:
     return find
 
 
-def _has_pair(pairs: Sequence[str], category: str, cls: str) -> bool:
-    """Whether one of the pairs, "category class" or a category alone, names both by prefix."""
-    parts = (pair.partition(" ") for pair in pairs)
-    return any(category.startswith(first) and cls.startswith(second) for first, _, second in parts)
-
-
 def _compile_foreign(table: Mapping[str, tuple[str, ...]]) -> Callable[[str, str], bool]:
     """Whether opinions of a category do not describe attributes of a class, by prefix of both."""
-
-    @cache
-    def is_foreign(category: str, cls: str) -> bool:
-        return any(cls.startswith(prefix) and category.startswith(categories) for prefix, categories in table.items())
-
-    return is_foreign
+    return compile_pairs([f"{category} {cls}" for cls, categories in table.items() for category in categories])
 
 
 def _cut_to_owner(item: Constituent, owner: Span, tokens: Sequence[Token]) -> Constituent:

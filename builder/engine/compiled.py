@@ -9,117 +9,115 @@ convention reads by the result.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from types import MappingProxyType
+from typing import TypeVar
 
 from builder.core.errors import ResourceError
 from builder.core.settings import Convention
 from builder.engine import pairing
-from builder.engine.barring import ExceptionRule, compile_exceptions
-from builder.engine.candidates import DecisionRule
 from builder.engine.carrying import AddingRule
 from builder.engine.coordination import ListRule
+from builder.engine.deciding import Decision, DecisionRule
 from builder.engine.described import mentions
 from builder.engine.extent import ExtentRule
 from builder.engine.matching import Matcher, MatchRule, ReadingRule, WordsRule
-from builder.engine.naming import NameGrammar, NameRule
 from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import JoinRule, PhraseGrammar
-from builder.engine.polarity import DenialRule, ExcessRule
-from builder.engine.predicates import PredicateRule, Predicates, compile_predicates
-from builder.engine.quoting import AddressRule, compile_addresses
+from builder.engine.polarity import ValenceRule
+from builder.engine.predicates import PredicateRule, Predicates
 from builder.engine.rows import WordTable
-from builder.engine.terms import TermGrammar, TermRule, find_leads
+from builder.engine.terms import NameGrammar, NameRule, TermGrammar, TermRule, find_leads
 from builder.engine.units import Pairer
 from builder.engine.vocabulary import FunctionWordRule, UnitVocabulary, check_units
+from builder.engine.weighing import ExceptionRule, compile_exceptions
 from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
 from builder.language.lexicon.rules import Rule
 
 # ---- The lexicon of a convention
+
+_CATEGORY = "category:"
+Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True, slots=True)
 class VocabularyRule:
     """Parameters of a rule of kind `vocabulary`.
 
-    `opinions`: valence -> words that have it; `aspects`: words that become aspects, of the class `aspect_class`.
-    `without_opinions`, `without_aspects`, `without_degree`, `without_irrealis`: words that are none;
-    `without_categories`: categories that are none; `without_context`: whether context.tsv is left out.
-    `longest_opinion`: characters of an opinion at most. `no_opinion_starts` and `no_opinion_ends`: how none begins or
-    ends, `no_long_opinion_starts` and `no_aspect_starts`, `no_aspect_ends`: the same for those of three characters or
-    more. `read_apart`: words that are read as their parts.
+    `opinions`: valence -> words that have it; `aspects`: class -> words that become aspects of it. `without_opinions`,
+    `without_aspects`, `without_degree`, `without_irrealis`: words that are none. Of the first two, beginnings (`一…`)
+    and endings (`…分`) as well, of aspects of three characters or more, and categories of opinions (`category:score`).
+    `without_context`: whether context.tsv is left out. `longest_opinion`: characters of an opinion at most.
+    `read_apart`: words that are read as their parts.
     """
 
     opinions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    aspects: tuple[str, ...] = ()
-    aspect_class: str = ""
+    aspects: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     without_opinions: tuple[str, ...] = ()
     without_aspects: tuple[str, ...] = ()
     without_degree: frozenset[str] = frozenset()
     without_irrealis: frozenset[str] = frozenset()
-    without_categories: tuple[str, ...] = ()
     without_context: bool = False
     longest_opinion: int = 99
-    no_opinion_starts: tuple[str, ...] = ()
-    no_opinion_ends: tuple[str, ...] = ()
-    no_long_opinion_starts: tuple[str, ...] = ()
-    no_aspect_starts: tuple[str, ...] = ()
-    no_aspect_ends: tuple[str, ...] = ()
     read_apart: tuple[str, ...] = ()
 
 
 def change_lexicon(lexicon: Lexicon, rule: Rule, changes: VocabularyRule) -> Lexicon:
     """The lexicon with a convention's own words; `rule` names the new entries."""
-    opinions = {word: entry for word, entry in lexicon.opinions.items() if _keeps_opinion(entry, word, changes)}
-    aspects = {word: entry for word, entry in lexicon.aspects.items() if _keeps_aspect(word, changes)}
-    not_aspects, general = dict(lexicon.not_aspects), dict(lexicon.general)
-    for valence, words in changes.opinions.items():
-        for word in words:
-            opinions[word] = OpinionEntry(word, f"{rule.name}.{valence}", float(valence), rule.where)
-            aspects.pop(word, None)
-            not_aspects.pop(word, None)
-    for word in changes.read_apart:
-        opinions.pop(word, None)
-        aspects.pop(word, None)
-    for word in changes.without_opinions:
-        opinions.pop(word, None)
-        general[word] = "X"  # stays one word: Q彈 must not fall apart into Q and 彈
-    for word in changes.aspects:
-        aspects[word] = AspectEntry(word, changes.aspect_class, rule.where)
-        not_aspects.pop(word, None)
-    for word in changes.without_aspects:
-        aspects.pop(word, None)
+    opinions, no_opinions = _keep_opinions(lexicon, changes)
+    no_aspects, starts, ends, _ = _split_marks(changes.without_aspects)
+    aspects = {
+        word: entry
+        for word, entry in lexicon.aspects.items()
+        if len(word) <= 2 or not (word.startswith(starts) or word.endswith(ends))
+    }
+    general = dict(lexicon.general)
+    new = {word: (valence, float(valence)) for valence, words in changes.opinions.items() for word in words}
+    named = {word: AspectEntry(word, cls, rule.where) for cls, words in changes.aspects.items() for word in words}
+    opinions |= {
+        word: OpinionEntry(word, f"{rule.name}.{own}", value, rule.where) for word, (own, value) in new.items()
+    }
+    opinions = _leave_out(opinions, {*changes.read_apart, *no_opinions})
+    general |= dict.fromkeys(no_opinions, "X")  # stays one word: Q彈 must not fall apart into Q and 彈
+    aspects = _leave_out(_leave_out(aspects, {*new, *changes.read_apart}) | named, no_aspects)
+    for word in no_aspects:
         if len(word) > 1 and word not in opinions:
             general.setdefault(word, "X")  # a hole is a hole: 調酒 must not fall apart into 調 and 酒
-    degree = {word: kind for word, kind in lexicon.degree.items() if word not in changes.without_degree}
-    irrealis = {word: kind for word, kind in lexicon.irrealis.items() if word not in changes.without_irrealis}
     return replace(
         lexicon,
         opinions=MappingProxyType(opinions),
         aspects=MappingProxyType(aspects),
-        not_aspects=MappingProxyType(not_aspects),
-        degree=MappingProxyType(degree),
-        irrealis=MappingProxyType(irrealis),
+        not_aspects=MappingProxyType(_leave_out(lexicon.not_aspects, {*new, *named})),
+        degree=MappingProxyType(_leave_out(lexicon.degree, changes.without_degree)),
+        irrealis=MappingProxyType(_leave_out(lexicon.irrealis, changes.without_irrealis)),
         general=MappingProxyType(general),
         context=MappingProxyType({}) if changes.without_context else lexicon.context,
     )
 
 
-def _keeps_opinion(entry: OpinionEntry, word: str, changes: VocabularyRule) -> bool:
-    return (
-        len(word) <= changes.longest_opinion
-        and not word.startswith(changes.no_opinion_starts)
-        and not (len(word) > 2 and word.startswith(changes.no_long_opinion_starts))
-        and not word.endswith(changes.no_opinion_ends)
-        and not entry.category.startswith(changes.without_categories)
-    )
+def _keep_opinions(lexicon: Lexicon, changes: VocabularyRule) -> tuple[dict[str, OpinionEntry], tuple[str, ...]]:
+    """The opinions but for those that begin, end or mean what none does, and the words that are none."""
+    words, starts, ends, categories = _split_marks(changes.without_opinions)
+    kept = {
+        word: entry
+        for word, entry in lexicon.opinions.items()
+        if len(word) <= changes.longest_opinion
+        and not (word.startswith(starts) or word.endswith(ends) or entry.category.startswith(categories))
+    }
+    return kept, words
 
 
-def _keeps_aspect(word: str, changes: VocabularyRule) -> bool:
-    return len(word) <= 2 or not (word.startswith(changes.no_aspect_starts) or word.endswith(changes.no_aspect_ends))
+def _leave_out(table: Mapping[str, Entry], words: Collection[str]) -> dict[str, Entry]:
+    return {word: entry for word, entry in table.items() if word not in words}
+
+
+def _split_marks(words: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Words as they are, beginnings, endings, and categories."""
+    starts = tuple(word[:-1] for word in words if word[-1:] == "…")
+    ends = tuple(word[1:] for word in words if word[:1] == "…")
+    categories = tuple(word.removeprefix(_CATEGORY) for word in words if word.startswith(_CATEGORY))
+    return tuple(word for word in words if "…" not in word and not word.startswith(_CATEGORY)), starts, ends, categories
 
 
 # ---- Compiled rules
@@ -144,14 +142,6 @@ class CompatibleRule:
     classes: Mapping[str, tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class BlockRule:
-    """Opinions that pair with nothing, by `categories` (prefixes) and `words`."""
-
-    categories: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()
-
-
 DECLARED: Mapping[str, type] = {
     "function-words": FunctionWordRule,
     "predicate": PredicateRule,
@@ -167,60 +157,19 @@ DECLARED: Mapping[str, type] = {
     "term": TermRule,
     "list": ListRule,
     "name": NameRule,
-    "excess": ExcessRule,
-    "denial": DenialRule,
+    "valence": ValenceRule,
     "question": QuestionRule,
     "compatible": CompatibleRule,
-    "block": BlockRule,
-    "address": AddressRule,
     "exception": ExceptionRule,
     "adding": AddingRule,
     "conjunction": NoParams,
     "decision": DecisionRule,
     "vocabulary": VocabularyRule,
-    **mentions.DECLARED,
+    mentions.KIND: mentions.StepRule,
 }
 """Kind of a rule -> its parameters, for the kinds that do not pair; those that do declare theirs in `pairing` and
 `carrying`.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """The rules of a convention by what they do.
-
-    `compatible`: opinion category -> for each rule that limits it, the prefixes of aspect classes it may describe;
-    `limited`: how the classes begin of which such rules say something; any other is described by all (those of a
-    user's own pack); `blocked`: opinion words that pair with nothing; `exceptions`: opinion ->
-    aspects that it is never said of; `joining`: words between a dish and what it comes with; `adding`:
-    which clauses only name what goes into it;
-    `wide`: some rule pairs over the whole sentence.
-    """
-
-    lexicon: Lexicon
-    vocabulary: UnitVocabulary
-    readings: Matcher
-    predicates: Predicates
-    phrases: PhraseGrammar
-    refused_aspects: Matcher
-    terms: TermGrammar
-    joining: frozenset[str]
-    adding: AddingRule | None
-    pairers: tuple[tuple[str, Pairer], ...]
-    conjunction: str
-    decision: DecisionRule | None
-    decision_name: str
-    unstated: Matcher
-    excess: tuple[ExcessRule, ...]
-    denials: tuple[DenialRule, ...]
-    questions: tuple[str, ...]
-    asking: tuple[str, ...]
-    compatible: Mapping[str, tuple[tuple[str, ...], ...]]
-    limited: tuple[str, ...]
-    blocked: frozenset[str]
-    exceptions: Mapping[str, frozenset[str]]
-    addresses: re.Pattern[str] | None
-    wide: bool
 
 
 def check_rules(rules: Sequence[Rule]) -> dict[str, Pairer]:
@@ -245,111 +194,88 @@ class _Selection:
         ordered = sorted(self._rules, key=lambda rule: rule.order)
         self.pairers = tuple((rule.name, pairers[rule.name]) for rule in ordered if rule.name in pairers)
 
-    def of_kind(self, kind: str) -> list[Rule]:
-        """The rules of a kind."""
-        return [rule for rule in self._rules if rule.kind == kind]
+    def find(self, kind: str, declared: type[Params]) -> list[tuple[Rule, Params]]:
+        """The rules of a kind with their parameters."""
+        return [(rule, read_params(rule, declared)) for rule in self._rules if rule.kind == kind]
 
     def params(self, kind: str, declared: type[Params]) -> list[Params]:
         """The parameters of the rules of a kind."""
-        return [read_params(rule, declared) for rule in self.of_kind(kind)]
+        return [params for _, params in self.find(kind, declared)]
 
-    def only(self, kind: str, declared: type[Params]) -> Params:
-        """The parameters of a kind that every convention has exactly one rule of."""
-        rules = self.of_kind(kind)
+    def only(self, kind: str, declared: type[Params]) -> tuple[Rule, Params]:
+        """The rule of a kind that every convention has exactly one rule of."""
+        rules = self.find(kind, declared)
         if len(rules) != 1:
-            names = ", ".join(rule.name for rule in rules) or "none"
+            names = ", ".join(rule.name for rule, _ in rules) or "none"
             message = f"{len(rules)} rules of kind {kind} in convention {self._convention}: {names}"
-            raise ResourceError(message, where=rules[-1].where if rules else "rules/", fix="keep exactly one")
-        return read_params(rules[0], declared)
+            raise ResourceError(message, where=rules[-1][0].where if rules else "rules/", fix="keep exactly one")
+        return rules[0]
 
 
-def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Convention) -> Compiled:
-    """The rules and the lexicon of a convention.
+class Compiled:
+    """The rules of a convention by what they do, and its lexicon."""
 
-    ResourceError names the rule, in whatever convention, that is of no known kind or has a parameter that is unknown,
-    missing or of the wrong type.
-    """
-    chosen = _Selection(rules, convention)
-    function_words = chosen.only("function-words", FunctionWordRule)
-    check_units(function_words, chosen.of_kind("function-words")[0])
-    shipped, changes = lexicon, chosen.params("vocabulary", VocabularyRule)
-    for rule, change in zip(chosen.of_kind("vocabulary"), changes, strict=True):
-        lexicon = change_lexicon(lexicon, rule, change)
+    def __init__(self, lexicon: Lexicon, rules: Sequence[Rule], convention: Convention) -> None:
+        """ResourceError names the rule, in whatever convention, that is of no known kind or has a parameter that is
+        unknown, missing or of the wrong type.
+        """
+        chosen = _Selection(rules, convention)
+        join, term = chosen.only("join", JoinRule)[1], chosen.only("term", TermRule)[1]
+        self.lexicon, apart = _change_words(lexicon, chosen.find("vocabulary", VocabularyRule))
+        words = check_units(*chosen.only("function-words", FunctionWordRule))
+        self.vocabulary = UnitVocabulary.of(self.lexicon, words, apart, join.had)
+        self._match(chosen, join, find_leads(self.lexicon, term.wholes))
+        names = NameGrammar.of(chosen.only("name", NameRule)[1], self.lexicon)
+        self.terms = TermGrammar.of(term, chosen.only("list", ListRule)[1], names)
+        patterns = chosen.params("pair-pattern", pairing.PatternParams)
+        self.joining = frozenset(word for own in patterns for word in own.words)
+        """Words between a thing and what it comes with."""
+        self.adding = next(iter(chosen.params("adding", AddingRule)), None)
+        """Which clauses only name what goes into a thing."""
+        self.pairers = chosen.pairers
+        self.conjunction = next((rule.name for rule, _ in chosen.find("conjunction", NoParams)), "")
+        decisions = chosen.find("decision", DecisionRule)
+        self.decision = next((Decision(rule.name, params) for rule, params in decisions), None)
+        self.valences = chosen.params("valence", ValenceRule)
+        questions = chosen.params("question", QuestionRule)
+        self.questions = tuple(mark for own in questions for mark in own.marks)
+        self.asking = tuple(word for own in questions for word in own.asking)
+        compatible = chosen.params("compatible", CompatibleRule)
+        self.compatible = _limit_categories(self.lexicon, compatible)
+        """Opinion category -> for each rule that limits it, the prefixes of aspect classes that it may describe."""
+        named = {cls.partition(".")[0] for own in compatible for classes in own.classes.values() for cls in classes}
+        self.limited = tuple(sorted(named))
+        """How the classes begin of which such rules say something; others (of a user's pack) are described by all."""
+        self.exceptions = compile_exceptions(chosen.find("exception", ExceptionRule))
+        self.wide = any(rule.kind == "pair-sentence" and in_force(rule, convention) for rule in rules)
+        """Whether some rule pairs over the whole sentence."""
+
+    def _match(self, chosen: _Selection, join: JoinRule, leads: Mapping[str, int]) -> None:
+        """The rules that match units, over one table of words."""
+        classes = {name: words for own in chosen.params("words", WordsRule) for name, words in own.words.items()}
+        shared = {**classes, "JOINING": join.joining}
+        table = WordTable(self.lexicon)
+
+        def match(action: str) -> Matcher:
+            declared = ReadingRule if action == "read-as" else MatchRule
+            return Matcher(action, chosen.find(action, declared), shared, table)
+
+        found = chosen.find("predicate", PredicateRule)
+        self.predicates = Predicates(found, shared, table, self.lexicon.categories)
+        self.readings, self.refused_aspects = match("read-as"), match("refuse-aspect")
+        refusals, denials, far_denials = match("refuse-opinion"), match("deny-opinion"), match("deny-afar")
+        extent = chosen.only("extent", ExtentRule)[1]
+        self.phrases = PhraseGrammar(extent, refusals, denials, far_denials, join, leads)
+        self.unstated = match("unstate-opinion")
+
+
+def _change_words(lexicon: Lexicon, rules: Sequence[tuple[Rule, VocabularyRule]]) -> tuple[Lexicon, list[str]]:
+    """The lexicon of a convention, and the words that it reads apart."""
+    shipped = lexicon
+    for rule, changes in rules:
+        lexicon = change_lexicon(lexicon, rule, changes)
     apart = shipped.aspects.keys() - lexicon.aspects.keys() - lexicon.general.keys()
-    apart |= {word for change in changes for word in change.read_apart}
-    join, term = chosen.only("join", JoinRule), chosen.only("term", TermRule)
-    shared = {**_share_words(chosen), "JOINING": join.joining}
-    match = partial(_match, chosen=chosen, shared=shared, table=WordTable(lexicon))
-    compatible = chosen.params("compatible", CompatibleRule)
-    return Compiled(
-        lexicon=lexicon,
-        vocabulary=UnitVocabulary.of(lexicon, function_words, sorted(apart), join.had),
-        readings=match("read-as"),
-        predicates=compile_predicates(
-            [(rule, read_params(rule, PredicateRule)) for rule in chosen.of_kind("predicate")], lexicon.categories
-        ),
-        phrases=PhraseGrammar(
-            extent=chosen.only("extent", ExtentRule),
-            refusals=match("refuse-opinion"),
-            denials=match("deny-opinion"),
-            far_denials=match("deny-afar"),
-            join=join,
-            leads=find_leads(lexicon, term.wholes),
-        ),
-        refused_aspects=match("refuse-aspect"),
-        terms=TermGrammar.of(
-            term, chosen.only("list", ListRule), NameGrammar.of(chosen.only("name", NameRule), lexicon)
-        ),
-        joining=frozenset(
-            word for params in chosen.params("pair-with", pairing.PatternParams) for word in params.words
-        ),
-        adding=next(iter(chosen.params("adding", AddingRule)), None),
-        pairers=chosen.pairers,
-        conjunction=next((rule.name for rule in chosen.of_kind("conjunction")), ""),
-        decision=next(iter(chosen.params("decision", DecisionRule)), None),
-        decision_name=next((rule.name for rule in chosen.of_kind("decision")), ""),
-        excess=tuple(chosen.params("excess", ExcessRule)),
-        denials=tuple(chosen.params("denial", DenialRule)),
-        unstated=match("unstate-opinion"),
-        questions=tuple(mark for params in chosen.params("question", QuestionRule) for mark in params.marks),
-        asking=tuple(word for params in chosen.params("question", QuestionRule) for word in params.asking),
-        compatible=_limit_categories(lexicon, compatible),
-        limited=_find_limited(compatible),
-        blocked=frozenset(
-            word for params in chosen.params("block", BlockRule) for word in _find_blocked(lexicon, params)
-        ),
-        exceptions=compile_exceptions(
-            [(rule, read_params(rule, ExceptionRule)) for rule in chosen.of_kind("exception")]
-        ),
-        addresses=compile_addresses(chosen.params("address", AddressRule)),
-        wide=bool(chosen.of_kind("pair-sentence")),
-    )
-
-
-def _share_words(chosen: _Selection) -> dict[str, Collection[str]]:
-    """The classes of words that all rules may name."""
-    return {name: words for params in chosen.params("words", WordsRule) for name, words in params.words.items()}
-
-
-def _match(action: str, chosen: _Selection, shared: Mapping[str, Collection[str]], table: WordTable) -> Matcher:
-    """The rules of an action that match units."""
-    declared = ReadingRule if action == "read-as" else MatchRule
-    rules = [(rule, read_params(rule, declared)) for rule in chosen.of_kind(action)]
-    return Matcher(action, rules, shared, table)
-
-
-def _find_blocked(lexicon: Lexicon, rule: BlockRule) -> set[str]:
-    """The opinion words of some categories (by prefix), and some words."""
-    return {entry.word for entry in lexicon.opinions.values() if entry.category.startswith(rule.categories)} | set(
-        rule.words
-    )
-
-
-def _find_limited(rules: Sequence[CompatibleRule]) -> tuple[str, ...]:
-    """What the classes begin with that rules name: `place`, `part`."""
-    return tuple(
-        sorted({cls.partition(".")[0] for rule in rules for classes in rule.classes.values() for cls in classes})
-    )
+    return lexicon, sorted(apart.union(*(changes.read_apart for _, changes in rules)))
 
 
 def _limit_categories(lexicon: Lexicon, rules: Sequence[CompatibleRule]) -> dict[str, tuple[tuple[str, ...], ...]]:

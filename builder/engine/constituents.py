@@ -51,6 +51,11 @@ class Constituent(NamedTuple):
     term: Term | None = None
 
     @property
+    def entry(self) -> OpinionEntry | None:
+        """The entry of an opinion."""
+        return self.phrase and self.phrase.entry
+
+    @property
     def own_phrase(self) -> Phrase:
         """The phrase of an opinion."""
         assert self.phrase is not None, self

@@ -7,10 +7,10 @@ share an opinion. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from builder.engine.constituents import ATTRIBUTES, Constituent, Term, is_thing
+from builder.engine.constituents import ATTRIBUTES, THINGS, Constituent, Term, is_thing
 from builder.engine.symbols import ADV, ASPECT, DEG, JOINERS, NOUN, symbol_set
 
 _LONGEST_LIST = 40
@@ -26,17 +26,16 @@ _MODIFIED = (symbol_set("ASPECT"), JOINERS, symbol_set("NOUN ADJ PRON NUM BLOCKE
 class ListRule:
     """Parameters of a rule of kind `list`.
 
-    Aspects that touch are a list where `touching` says so, before a word of `gathering` (餐點服務都好). Words of
-    `parted` gather over commas alone (湯，麵都是涼的, but 外賣袋子都是濕的). `above_all`: words that open a clause with
-    what the opinion before it holds of above all (都很好吃，尤其是湯). `pointing`: how words begin that point back at
-    what was named (桌上的菜，那些湯都很好), and go on with no list.
+    Aspects that touch are a list before a word of `gathering` (餐點服務都好). Words of `parted` gather over commas
+    alone (湯，麵都是涼的, but 外賣袋子都是濕的). `above_all`: words that open a clause with what the opinion before it
+    holds of above all (都很好吃，尤其是湯). `pointing`: how words begin that point back at what was named (桌上的菜，
+    那些湯都很好), and go on with no list.
     """
 
     gathering: frozenset[str] = frozenset()
     parted: frozenset[str] = frozenset()
     above_all: frozenset[str] = frozenset()
     pointing: tuple[str, ...] = ()
-    touching: bool = True
 
 
 def make_listed_nouns_aspects(clause: list[Constituent]) -> list[Constituent]:
@@ -126,7 +125,7 @@ def open_list(
 def _find_coordination(clause: Sequence[Constituent], at: int, rule: ListRule) -> list[int]:
     """The places of the aspects coordinated with the one at `at`, itself included.
 
-    Between them stands 、 or a conjunction or, where touching aspects are a list, nothing.
+    Between them stands 、 or a conjunction or, before a word that gathers them, nothing.
     """
     first = at
     while step := _step_to_previous(clause, first, rule):
@@ -146,7 +145,7 @@ def _step_to_previous(clause: Sequence[Constituent], i: int, rule: ListRule) -> 
         return 2
     if i >= 4 and all(item.symbol in kinds for item, kinds in zip(clause[i - 4 : i], _MODIFIED, strict=True)):
         return 4  # 環境 和 這裡 的 服務
-    touches = rule.touching and i and clause[i - 1].symbol == ASPECT and clause[i - 1].end == clause[i].start
+    touches = i and clause[i - 1].symbol == ASPECT and clause[i - 1].end == clause[i].start
     return 1 if touches and are_gathered(clause, i, rule) else 0
 
 
@@ -166,3 +165,25 @@ def is_gathered(clause: Sequence[Constituent], last: int, rule: ListRule, *, ove
     while at < len(clause) and clause[at].symbol in (ADV, DEG) and clause[at].word not in words:
         at += 1
     return at < len(clause) and clause[at].word in words
+
+
+# ---- Singled-out aspects
+
+_ENDING = symbol_set("PART CONJ ADV OPINION")
+"""Behind an opinion that ends its clause, alone or with others (好吃 且 超值)."""
+_NAMES = symbol_set("ASPECT CONJ LIST NUM NOUN BLOCKED PRON PART DE COP")
+"""Units of a clause that names things and says nothing of them."""
+
+
+def find_singled(
+    clause: Sequence[Constituent], at: int, behind: Sequence[Constituent], above_all: Collection[str]
+) -> tuple[Constituent, ...]:
+    """The things that `behind` names with one of `above_all`, if opinion `at` ends its clause, or others behind it do.
+
+    尤其是湯很好喝 and 尤其是晚上 name none: a clause with a predicate of its own, or no thing in it.
+    """
+    if not behind or behind[0].word not in above_all or any(item.symbol not in _ENDING for item in clause[at + 1 :]):
+        return ()
+    if not all(item.symbol in _NAMES for item in behind[1:]):
+        return ()
+    return tuple([item for item in behind if item.term is not None and item.term.role in THINGS])

@@ -10,16 +10,144 @@ them. Describing is pure.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
-from builder.engine.candidates import AspectCandidate, Before, DecisionRule, find_candidates
 from builder.engine.constituents import Constituent, is_thing
-from builder.engine.patterns import spell_symbols
-from builder.engine.symbols import ADV, ASPECT, BLOCKED, BUT, CONJ, COP, DE, HAVE, LIST, NOUN, OPINION, PREP, PRON, VERB
+from builder.engine.params import compile_pairs
+from builder.engine.symbols import (
+    ADV,
+    ASPECT,
+    BLOCKED,
+    BUT,
+    CONJ,
+    COP,
+    DE,
+    HAVE,
+    LIST,
+    NOUN,
+    OPINION,
+    PREP,
+    PRON,
+    VERB,
+    spell_symbols,
+)
 from builder.engine.units import AspectChoice, Scene
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionRule:
+    """Parameters of a rule of kind `decision`.
+
+    `sure`: rules whose aspect stands as it is. `clauses`: how many clauses back candidates are looked for. `opinions`:
+    group -> opinion categories, `aspects`: group -> aspect classes, both prefixes of which the longest counts.
+    `fitting` and `unfitting`: group of opinions -> groups of aspects that they are usually, or hardly ever, said of.
+    `general`: groups of aspects that name what is reviewed, or the house, in general. `viewing`: verbs whose
+    subject holds the opinion behind them and is not what it is about (我 覺得 很 特別). `nearby`: "category class"
+    pairs, both prefixes, that hold within a clause alone (座位很多，很飽).
+    `weights`: feature of a candidate -> what it adds to the score; a feature without a weight adds nothing.
+    """
+
+    sure: frozenset[str]
+    clauses: int
+    opinions: Mapping[str, tuple[str, ...]]
+    aspects: Mapping[str, tuple[str, ...]]
+    weights: Mapping[str, float]
+    fitting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unfitting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    general: frozenset[str] = frozenset()
+    viewing: frozenset[str] = frozenset()
+    nearby: tuple[str, ...] = ()
+
+
+class Decision:
+    """A `DecisionRule` made ready: its name, and what it says of categories, classes and groups."""
+
+    def __init__(self, name: str, rule: DecisionRule) -> None:
+        self.name, self.rule = name, rule
+        self.opinion_group, self.aspect_group = _compile_groups(rule.opinions), _compile_groups(rule.aspects)
+        pairs = (("fits", rule.fitting), ("does not fit", rule.unfitting))
+        self.fits = {(own, about): fit for fit, table in pairs for own, groups in table.items() for about in groups}
+        self.is_near = compile_pairs(rule.nearby)
+        """Whether an opinion of a category is about no aspect of a class in an earlier clause."""
+
+
+class Before(NamedTuple):
+    """What stands before an opinion: all clauses of its text, each with its sentence and whether a colon ends it.
+
+    `number`: which of them is the opinion's own. `described`: where the aspects start that have an opinion already.
+    """
+
+    clauses: Sequence[tuple[Sequence[Constituent], int, bool]]
+    number: int
+    described: Collection[int]
+
+
+class AspectCandidate(NamedTuple):
+    """An aspect with its clause, how many clauses back it stands and how many borders of sentences away."""
+
+    aspect: Constituent
+    clause: Sequence[Constituent]
+    back: int
+    borders: int
+
+
+def find_candidates(
+    scene: Scene, proposed: Constituent | None, before: Before, reach: int
+) -> Iterator[AspectCandidate]:
+    """The aspects of the clauses in text order, from `reach` clauses back on.
+
+    What a rule proposes may be no constituent of its clause: a noun, or the owner of an attribute. It may stand
+    further back, too.
+    """
+    first = max(0, before.number - reach)
+    if proposed is not None and (far := _find_further_back(proposed, before, first)) is not None:
+        yield far
+        proposed = None
+    own = before.clauses[before.number][1]
+    seen = proposed is None
+    for at in range(first, before.number + 1):
+        clause, sentence, _ = before.clauses[at]
+        for item in clause:
+            if proposed is not None and item.start == proposed.start:
+                seen = True
+                yield AspectCandidate(proposed, clause, before.number - at, own - sentence)
+                if item.end == proposed.end:
+                    continue
+            if item.term is not None:
+                yield AspectCandidate(item, clause, before.number - at, own - sentence)
+    if proposed is not None and not seen:
+        yield AspectCandidate(proposed, scene.items, 0, 0)
+
+
+def _find_further_back(proposed: Constituent, before: Before, first: int) -> AspectCandidate | None:
+    """What is proposed, with its own clause, where that stands before clause `first`."""
+    if not first or proposed.start >= before.clauses[first][0][0].start:
+        return None
+    at = bisect_right(before.clauses, proposed.start, hi=first, key=lambda clause: clause[0][0].start) - 1
+    clause, sentence, _ = before.clauses[at]
+    return AspectCandidate(proposed, clause, before.number - at, before.clauses[before.number][1] - sentence)
+
+
+def _compile_groups(groups: Mapping[str, tuple[str, ...]]) -> Callable[[str], str]:
+    """The group of a category or class by the longest prefix that it begins with; `other` if there is none."""
+    pairs = [(prefix, group) for group, members in groups.items() for prefix in members]
+    prefixes = sorted(pairs, key=lambda pair: -len(pair[0]))
+
+    @cache
+    def find_group(name: str) -> str:
+        if not name:
+            return "none listed"
+        return next((group for prefix, group in prefixes if name.startswith(prefix)), "other")
+
+    return find_group
+
+
+# ---- Features of a candidate
 
 # ---- Features of a candidate
 
@@ -94,16 +222,10 @@ def _find_viewed(before: Sequence[Constituent], viewing: Collection[str]) -> int
 
 
 def describe_earlier(candidate: AspectCandidate, before: Before, *, is_general: bool, opens: bool) -> list[str]:
-    """Features of an aspect that stands in an earlier clause than its opinion, for the decision's weights.
+    """Features of an aspect that stands in an earlier clause than its opinion; one that counts twice stands twice.
 
-    Args:
-        candidate: the aspect, its clause, how many clauses back it is, and how many ends of sentences lie between.
-        before: what stands before the opinion.
-        is_general: whether the aspect names what is reviewed, or the house, in general.
-        opens: whether the opinion opens its clause (檸檬茶，好喝).
-
-    Returns:
-        Names of features; one that counts twice stands twice.
+    `is_general`: whether the aspect names what is reviewed, or the house, in general. `opens`: whether the opinion
+    opens its clause (檸檬茶，好喝).
     """
     aspect, clause, back, borders = candidate
     out = ["further back"] * min(back - 1, _FURTHEST) + ["sentence border"] * min(borders, 2)
@@ -185,45 +307,29 @@ def weigh_candidates(
     proposal: tuple[str, AspectChoice] | None,
     before: Before,
     fits: Callable[[Constituent], bool],
-    rule: DecisionRule,
+    decision: Decision,
 ) -> list[Weighed]:
     """All candidates that the opinion can describe, the best first; of equals the later one."""
-    opinion, weights = scene.opinion, rule.weights
-    category = opinion.own_phrase.entry.category
-    group = rule.opinion_group(category)
+    rule, category = decision.rule, scene.opinion.own_phrase.entry.category
+    group = decision.opinion_group(category)
     proposed = proposal[1].aspects[0] if proposal else None
-    candidates = list(find_candidates(scene, proposed, before, rule.clauses))
-    if not candidates:
-        return []
-    if len(candidates) > _MOST:
-        distances = [abs(candidate.aspect.start - opinion.start) for candidate in candidates]
-        farthest = sorted(distances)[_MOST]
-        nearby = zip(candidates, distances, strict=True)
-        candidates = [item for item, distance in nearby if distance < farthest or item.aspect is proposed]
-    shared = describe_opinion(scene, group)
-    carried = describe_clause(scene, group, rule.viewing)
+    found = list(find_candidates(scene, proposed, before, rule.clauses))
+    candidates = _keep_nearest(found, scene.opinion.start, proposed)
+    shared, carried = describe_opinion(scene, group), describe_clause(scene, group, rule.viewing)
     starts = [candidate.aspect.start for candidate in candidates]
     out = []
     for number, candidate in enumerate(candidates):
-        aspect = candidate.aspect
-        if aspect is not proposed and not fits(aspect):
+        aspect, cls = candidate.aspect, candidate.aspect.own_term.cls
+        if (aspect is not proposed and not fits(aspect)) or (candidate.back and decision.is_near(category, cls)):
             continue
-        cls = aspect.own_term.cls
-        if candidate.back and not rule.reaches(category, cls):
-            continue
-        about = rule.aspect_group(cls)
+        about = decision.aspect_group(cls)
+        choice = proposal if aspect is proposed else None
         features = [*shared, describe_fit(category, cls)]
-        fitting = rule.fits.get((group, about))
-        if fitting:
+        if fitting := decision.fits.get((group, about)):
             features.append(fitting)
-        if aspect is proposed and proposal:
-            features.append(f"rule {proposal[0]}")
-        if len(starts) > 1:
-            if aspect.start > opinion.start:
-                between = (start for start in reversed(starts[:number]) if opinion.start < start)
-            else:
-                between = (start for start in starts[number + 1 :] if aspect.start < start < opinion.start)
-            features += ["aspect between" for _ in islice(between, _MANY)]
+        if choice:
+            features.append(f"rule {choice[0]}")
+        features += ["aspect between"] * _count_between(scene.opinion, starts, number)
         if candidate.back:
             general, opens = about in rule.general, scene.at == 0
             features += carried + describe_earlier(candidate, before, is_general=general, opens=opens)
@@ -231,17 +337,40 @@ def weigh_candidates(
             features += describe_same(scene, aspect)
         if number == 0 and before.number <= rule.clauses:
             features.append("first aspect of the text")
-        if len(candidates) == 1:
-            features.append("only candidate")
-        if aspect.start in before.described:
-            features.append("described before")
-        terms = list(islice((item for item in candidate.clause if item.term is not None), 2))
-        if terms and aspect.start == terms[0].start:
-            features.append("first of its clause" if len(terms) > 1 else "only one of its clause")
-        score = sum([weights.get(name, 0.0) for name in features])
-        choice = proposal if aspect is proposed else None
+        features += _describe_place(candidate, len(candidates), before)
+        score = sum([rule.weights.get(name, 0.0) for name in features])
         out.append(Weighed(score, aspect, candidate.clause, tuple(features), *(choice or ("", None))))
     return sorted(out, key=lambda candidate: (-candidate.score, -candidate.aspect.start))
+
+
+def _keep_nearest(candidates: list[AspectCandidate], at: int, proposed: Constituent | None) -> list[AspectCandidate]:
+    """The candidates nearest to a place, and what a rule proposes."""
+    if len(candidates) <= _MOST:
+        return candidates
+    distances = [abs(candidate.aspect.start - at) for candidate in candidates]
+    farthest = sorted(distances)[_MOST]
+    nearby = zip(candidates, distances, strict=True)
+    return [item for item, distance in nearby if distance < farthest or item.aspect is proposed]
+
+
+def _count_between(opinion: Constituent, starts: Sequence[int], number: int) -> int:
+    """How many aspects stand between candidate `number` and the opinion, of all that start at `starts`."""
+    start = starts[number]
+    if start > opinion.start:
+        return min(_MANY, sum(opinion.start < other for other in starts[:number]))
+    return min(_MANY, sum(start < other < opinion.start for other in starts[number + 1 :]))
+
+
+def _describe_place(candidate: AspectCandidate, many: int, before: Before) -> list[str]:
+    """Features of one of `many` candidates among the others."""
+    start = candidate.aspect.start
+    out = ["only candidate"] if many == 1 else []
+    if start in before.described:
+        out.append("described before")
+    terms = list(islice((item for item in candidate.clause if item.term is not None), 2))
+    if terms and start == terms[0].start:
+        out.append("first of its clause" if len(terms) > 1 else "only one of its clause")
+    return out
 
 
 def rank_candidates(weighed: Sequence[Weighed], chosen: Constituent) -> tuple[tuple[tuple[str, float], ...], float]:

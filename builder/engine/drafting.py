@@ -11,8 +11,8 @@ from types import MappingProxyType
 
 from builder.core.errors import ConfigError
 from builder.engine.constituents import Constituent
-from builder.engine.patterns import spell_symbols
 from builder.engine.reading import ReadClause
+from builder.engine.symbols import spell_symbols
 from builder.engine.units import lower_case
 from builder.language.lexicon.rules import Rule, RuleExample
 

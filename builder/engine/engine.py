@@ -15,21 +15,27 @@ from typing import NamedTuple
 
 from builder.core.records import ReadWord, Reasons, Triplet, polarity_of
 from builder.core.settings import Convention
-from builder.engine.barring import drop_excepted, find_singled, is_excepted
-from builder.engine.candidates import Before
-from builder.engine.compiled import compile_rules
+from builder.engine.compiled import Compiled
 from builder.engine.constituents import Constituent, Phrase, Term
-from builder.engine.coordination import add_listed, keep_kind, open_list
-from builder.engine.deciding import Weighed, rank_candidates, weigh_candidates
+from builder.engine.coordination import add_listed, find_singled, keep_kind, open_list
+from builder.engine.deciding import Before, Weighed, rank_candidates, weigh_candidates
 from builder.engine.matching import Refusal
 from builder.engine.pairing import dependency_path, last_core_token, select_pairers
-from builder.engine.patterns import CURRENT
 from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence
 from builder.engine.reading import Doc, ReadClause, read_clauses
-from builder.engine.symbols import ASPECT, DE, OPINION
+from builder.engine.symbols import ASPECT, CURRENT, DE, OPINION
 from builder.engine.topics import next_topic, resume_list, share
 from builder.engine.units import AspectChoice, Pairer, Scene, Topic
-from builder.engine.weighing import Read, cut_out, find_full_start, make_element, make_opinion, weigh
+from builder.engine.weighing import (
+    Read,
+    cut_out,
+    drop_excepted,
+    find_full_start,
+    is_excepted,
+    make_element,
+    make_opinion,
+    weigh,
+)
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.rules import Rule
 
@@ -71,7 +77,7 @@ class Engine:
         """`observe` is called with each opinion that is weighed, and its candidates: for those who fit the weights."""
         self._observe = observe
         self._natural = convention == "natural"
-        self._rules = compile_rules(lexicon, rules, convention)
+        self._rules = Compiled(lexicon, rules, convention)
         self._lexicon = self._rules.lexicon
         self._pairers: dict[tuple[str, bool], tuple[tuple[str, Pairer], ...]] = {}
 
@@ -159,12 +165,12 @@ class Engine:
             and not self._exceeds(phrase, term)
         ):
             return None
-        return judge_valence(phrase, term, aspect, self._lexicon, self._rules.excess, self._rules.denials)
+        return judge_valence(phrase, term, aspect, self._lexicon, self._rules.valences)
 
     def _exceeds(self, phrase: Phrase, term: Term) -> bool:
         """Whether a degree word gives a phrase a value of its own, in whatever context (太淺)."""
-        rules = (rule for rule in self._rules.excess if rule.without_context)
-        return any(rule.applies(phrase.entry.valence, phrase, term) for rule in rules)
+        rules = (rule for rule in self._rules.valences if rule.without_context)
+        return any(rule.applies(phrase.entry.valence, phrase, term, phrase.degrees) for rule in rules)
 
     def _is_unstated(self, clause: ReadClause, index: int) -> bool:
         """Whether a wish, a condition or a question takes opinion `index` out of what is stated; 湯都冷了？ blames."""
@@ -228,12 +234,9 @@ class Engine:
         """The first rule that finds an aspect that the opinion can describe proposes it; if it is not sure, all
         candidates and none are weighed. The aspects coordinated with the chosen one share the opinion.
         """
-        phrase = scene.opinion.own_phrase
-        if phrase.entry.word in self._rules.blocked and not phrase.kinds:
-            return None
         proposal = self._propose(doc, scene)
         decision = self._rules.decision
-        if decision is None or (proposal and proposal[0] in decision.sure):
+        if decision is None or (proposal and proposal[0] in decision.rule.sure):
             return proposal and Pairing(proposal[0], self._share(doc, scene, proposal[1].aspects), proposal[1].detail)
         fits = partial(self._fits, doc, scene.opinion)
         weighed = weigh_candidates(scene, proposal, before, fits, decision)
@@ -245,7 +248,7 @@ class Engine:
         if best.choice is not None:
             return Pairing(best.rule, self._share(doc, scene, best.choice.aspects), best.choice.detail, weighed)
         aspects = self._share(doc, scene, (best.aspect,), best.clause)
-        return Pairing(self._rules.decision_name, aspects, "the best of all candidates", weighed)
+        return Pairing(decision.name, aspects, "the best of all candidates", weighed)
 
     def _single_out(
         self, doc: Doc, scene: Scene, pairing: Pairing | None, read: Sequence[ReadClause], number: int
@@ -304,9 +307,7 @@ class Engine:
     def _make_triplet(self, doc: Doc, scene: Scene, aspect: Constituent, rule: str, pairing: Pairing) -> Triplet:
         item = scene.opinion
         term, phrase = aspect.own_term, item.own_phrase
-        value, reasons = judge_valence(
-            phrase, term, aspect.word, self._lexicon, self._rules.excess, self._rules.denials
-        )
+        value, reasons = judge_valence(phrase, term, aspect.word, self._lexicon, self._rules.valences)
         steps = dependency_path(doc.tokens, aspect.last, last_core_token(doc.tokens, item))
         candidates, margin = rank_candidates(pairing.weighed, aspect)
         first = find_full_start(scene.items, aspect, self._rules.terms.rule.determiners)

@@ -16,25 +16,29 @@ from builder.language.lexicon.resources import Lexicon
 _STRENGTHENING = symbol_set("NEG DEG")
 OVER = "over"
 """Kind of degree words of excess (太)."""
+_GAP = 3
+"""Words between a negator and its opinion at most."""
+MODERATE = ("會", "至於")
+"""Ends of negators that deny the excess behind them (不會 太濃), not a degree."""
+UNHEDGED = "ordinary"
+"""Category of opinions to which no hedge belongs (算 普通)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExtentRule:
     """Parameters of a rule of kind `extent`.
 
-    `fillers`: words that may stand between a negator and its opinion, at most `gap` of them. `levels`: words of
+    `fillers`: words that may stand between a negator and its opinion. `levels`: words of
     level, which are no part of it (這麼 好吃). `scope`: adverbs of the clause, with which no phrase begins before a
     degree word or negator (還 很好吃). `trailing`: words behind an opinion that give its degree (偏鹹 一點). `stance`:
     words before a phrase that say how sure one is of it, and belong to `opinion_full` (應該 很好), as `finals` do
-    behind an excess (太重 了), and `hedges` before a bare opinion of none of the categories `unhedged` (算 新鮮).
+    behind an excess (太重 了), and `hedges` before a bare opinion that is none of the ordinary (算 新鮮).
     `undivided`: degree words that begin with one of `scope` and keep it (還算 新鮮). `choices`: what belongs to it
     behind any opinion (很好 的選擇, 漂亮 很多). `compared`: how many units before a phrase a comparison may begin that
-    belongs to it (比 上一代 輕); 0 where none does. `moderate`: ends of negators that deny the excess behind them (不會
-    太濃), not a degree.
+    belongs to it (比 上一代 輕); 0 where none does.
     """
 
     fillers: frozenset[str] = frozenset()
-    gap: int = 3
     levels: frozenset[str] = frozenset()
     scope: tuple[str, ...] = ()
     trailing: frozenset[str] = frozenset()
@@ -43,9 +47,7 @@ class ExtentRule:
     choices: tuple[str, ...] = ()
     compared: int = 0
     hedges: frozenset[str] = frozenset()
-    unhedged: tuple[str, ...] = ()
     undivided: frozenset[str] = frozenset()
-    moderate: tuple[str, ...] = ()
 
 
 def find_left_edge(units: Sequence[Unit], k: int, taken: int, rule: ExtentRule) -> int:
@@ -63,7 +65,7 @@ def find_left_edge(units: Sequence[Unit], k: int, taken: int, rule: ExtentRule) 
             edge -= 2
         else:
             j = edge - 1
-            while j >= taken and edge - j <= rule.gap and (units[j].word in rule.fillers or units[j].symbol == DEG):
+            while j >= taken and edge - j <= _GAP and (units[j].word in rule.fillers or units[j].symbol == DEG):
                 j -= 1
             if j < taken or units[j].symbol != NEG:
                 break
@@ -93,11 +95,8 @@ def count_lead(word: str, lexicon: Lexicon, rule: ExtentRule) -> int:
 
 def count_degree(word: str, lexicon: Lexicon) -> int:
     """How many characters of a negator are a degree word: 完全 of 完全沒有, which is no part of the opinion."""
-    return next((cut for cut in range(len(word) - 1, 1, -1) if _denies_by_degree(word, cut, lexicon)), 0)
-
-
-def _denies_by_degree(word: str, cut: int, lexicon: Lexicon) -> bool:
-    return word[:cut] in lexicon.degree and lexicon.negators.get(word[cut:]) == lexicon.negators[word]
+    kinds, cuts = lexicon.negators, range(len(word) - 1, 1, -1)
+    return next((cut for cut in cuts if word[:cut] in lexicon.degree and kinds.get(word[cut:]) == kinds[word]), 0)
 
 
 def strip_negator(word: str, lexicon: Lexicon, fillers: frozenset[str]) -> str:

@@ -24,15 +24,8 @@ from builder.engine.vocabulary import Unit
 from builder.language.lexicon.rules import Rule
 
 _OPINION = frozenset({"CURRENT", "PLAIN", "GRADED", "DENIED", "PREDICATE"})
-FOCUS: Mapping[str, frozenset[str]] = {
-    "refuse-opinion": _OPINION,
-    "refuse-aspect": frozenset({"TARGET"}),
-    "unstate-opinion": _OPINION,
-    "read-as": frozenset({"CURRENT"}),
-    "deny-opinion": _OPINION,
-    "deny-afar": _OPINION,
-}
-"""Action -> the names of what it is about, one of which every pattern has."""
+_FOCUS: Mapping[str, frozenset[str]] = {"refuse-aspect": frozenset({"TARGET"}), "read-as": frozenset({"CURRENT"})}
+"""Action -> the names of what it is about, one of which every pattern has; of others those of an opinion."""
 
 
 class Refusal(NamedTuple):
@@ -133,7 +126,9 @@ class Matcher:
         ResourceError names a pattern that cannot be read, a class that is empty, or one whose name is taken.
         """
         self._table = table
-        self._rules = tuple(_compile_rule(rule, params, shared, FOCUS[action], table) for rule, params in rules)
+        self._rules = tuple(
+            _compile_rule(rule, params, shared, _FOCUS.get(action, _OPINION), table) for rule, params in rules
+        )
         self._readings = {rule.name: _read_reading(rule, params) for rule, params in rules if action == "read-as"}
         about, beside = [], []
         for place, matched in enumerate(self._rules):
@@ -142,38 +137,17 @@ class Matcher:
                     beside.append((pattern.needs[0], place))
                 else:
                     about.append((pattern.about, place))
-        self._about, self._beside = _Index(about), _Index(beside)
+        self._about, self._beside = RuleIndex(about), RuleIndex(beside)
 
-    def read_units(self, units: Sequence[Unit]) -> Line:
+    def read(self, units: Sequence[Unit | Constituent]) -> Line:
         """What is known of the units of a clause."""
         known, find = self._table.known, self._table.find
-        return self._read(
-            units,
-            [
-                known[unit.word] if unit.entry is None and unit.word in known else find(unit.word, unit.entry)
-                for unit in units
-            ],
-        )
-
-    def _read_items(self, items: Sequence[Constituent]) -> Line:
-        known, find = self._table.known, self._table.find
-        return self._read(
-            items,
-            [
-                known[item.word]
-                if item.phrase is None and item.word in known
-                else find(item.word, item.phrase and item.phrase.entry)
-                for item in items
-            ],
-        )
-
-    def _read(self, units: Sequence[Unit | Constituent], bits: list[int]) -> Line:
+        bits = [
+            known[unit.word] if unit.entry is None and unit.word in known else find(unit.word, unit.entry)
+            for unit in units
+        ]
         clause = reduce(or_, bits, 0)
         return Line(units, bits, self._beside.find(clause), clause)
-
-    def find(self, line: Line, first: int, k: int) -> str | None:
-        """The first rule that holds of opinion k, whose phrase begins at unit `first`; None if none does."""
-        return next(self.find_all(line, first, k), None)
 
     def find_all(self, line: Line, first: int, k: int) -> Iterator[str]:
         """The names of the rules that hold of opinion k, in their order."""
@@ -196,7 +170,7 @@ class Matcher:
 
     def find_phrase(self, items: Sequence[Constituent], k: int) -> str | None:
         """The first rule that holds of the opinion phrase k of a clause; None if none does."""
-        line, phrase = self._read_items(items), items[k].phrase
+        line, phrase = self.read(items), items[k].phrase
         places = self._find_places(line, k, self._about.find(line.bits[k]))
         if not places or phrase is None:
             return None
@@ -220,7 +194,7 @@ class Matcher:
         units = line.units
         if k and units[k - 1].symbol == ASPECT and units[k - 1].end == units[k].start:
             state = state.upper()
-        heads = _spell_heads(units)
+        heads = spell_heads(units)
         heads[first:k] = [head[:STATE] + "i" for head in heads[first:k]]
         heads[k] = heads[k][:STATE] + state
         for place in places:
@@ -231,7 +205,7 @@ class Matcher:
         """The constituents of a clause, with each aspect that a rule holds of as a plain noun; it is added to
         `refused`.
         """
-        line = self._read_items(items)
+        line = self.read(items)
         places = set(line.beside)
         for item, bits in zip(items, line.bits, strict=True):
             if item.symbol == ASPECT:
@@ -251,7 +225,7 @@ class Matcher:
     def _holds_of_aspect(self, rule: _Matched, items: Sequence[Constituent], line: Line, i: int) -> bool:
         heads = [
             head if item.phrase is None else head[:STATE] + _describe_phrase(item.phrase)
-            for item, head in zip(items, _spell_heads(items), strict=True)
+            for item, head in zip(items, spell_heads(items), strict=True)
         ]
         heads[i] = heads[i][:STATE] + "t"
         return rule.holds(_spell(line, heads, rule.rows), i)
@@ -261,13 +235,13 @@ class Matcher:
         about = self._about.find(self._table.find(units[i].word))
         if not about:
             return None
-        line = self.read_units(units)
+        line = self.read(units)
         places = [place for place in sorted(about) if self._rules[place].may_hold(line.bits[i], line.clause)]
         name = next(self._hold_of(line, places, i, i, "p"), None)
         return None if name is None else self._readings[name]
 
 
-class _Index:
+class RuleIndex:
     """Rules by the classes of words that lead to them. A pattern that needs a word of some class is found by the first
     such class alone.
     """
@@ -322,7 +296,7 @@ def _split_bits(bits: int) -> Iterator[int]:
         bits ^= low
 
 
-def _spell_heads(units: Sequence[Unit | Constituent]) -> list[str]:
+def spell_heads(units: Sequence[Unit | Constituent]) -> list[str]:
     """For each unit its kind, whether it touches the one before it, and that it is not in question."""
     touching = ["-_", *["+_" if a.end == b.start else "-_" for a, b in pairwise(units)]]
     return [unit.symbol + touch for unit, touch in zip(units, touching, strict=True)]

@@ -19,10 +19,9 @@ from operator import attrgetter, itemgetter
 
 from builder.core.records import Token
 from builder.engine.carrying import pair_back, pair_carried, pair_companion
-from builder.engine.constituents import GENERIC, Constituent, Term, is_kind, is_thing
+from builder.engine.constituents import GENERIC, Constituent, Term
 from builder.engine.params import read_params
-from builder.engine.patterns import compile_pattern, spell_symbols
-from builder.engine.symbols import ASPECT, NOUN
+from builder.engine.symbols import ASPECT, compile_pattern, spell_symbols
 from builder.engine.units import AspectChoice, Pairer, Scene
 from builder.language.lexicon.rules import Rule
 
@@ -89,6 +88,9 @@ def find_roots(tokens: Sequence[Token]) -> list[int]:
 
 # ---- Kinds of pairing rules
 
+_SHORTEST = 2
+"""Characters of a noun that is taken for an aspect."""
+
 
 @dataclass(frozen=True, slots=True)
 class PatternParams:
@@ -110,11 +112,18 @@ class PatternParams:
 
 @dataclass(frozen=True, slots=True)
 class PatternPairer:
-    """A construction made ready. It is asked of opinions whose category it `reads`, in clauses that name an aspect."""
+    """A construction made ready. It is asked of opinions whose category it `reads`, in clauses that name an aspect if
+    it does not take a noun for one.
+    """
 
     expression: re.Pattern[str]
     needed: str
     params: PatternParams
+
+    @property
+    def takes_noun(self) -> bool:
+        """Whether the aspect is a noun that no lexicon holds."""
+        return "TARGET_NOUN" in self.params.pattern
 
     def reads(self, category: str) -> bool:
         """Whether the construction is one of opinions of this category."""
@@ -138,7 +147,12 @@ class PatternPairer:
         last = scene.items[match.end() - 1]
         if params.heads and last.term and last.term.role not in GENERIC and not last.word.endswith(params.heads):
             return None
-        return AspectChoice((scene.items[match.start("target")],), spell_symbols(marked[match.start() : match.end()]))
+        found = scene.items[match.start("target")]
+        if found.term is None:
+            if len(found.word) < _SHORTEST:
+                return None
+            found = Constituent(found.start, found.end, ASPECT, found.word, found.last, term=Term(""))
+        return AspectChoice((found,), spell_symbols(marked[match.start() : match.end()]))
 
 
 def pair_by_pattern(rule: Rule) -> PatternPairer:
@@ -157,7 +171,7 @@ def select_pairers(
     return tuple(
         (name, pairer)
         for name, pairer in pairers
-        if not isinstance(pairer, PatternPairer) or (is_named and pairer.reads(category))
+        if not isinstance(pairer, PatternPairer) or ((is_named or pairer.takes_noun) and pairer.reads(category))
     )
 
 
@@ -227,66 +241,12 @@ def pair_in_sentence(rule: Rule) -> Pairer:
     return find
 
 
-@dataclass(frozen=True, slots=True)
-class NounParams:
-    """`pattern`: from the noun to the opinion. `shortest`: characters of the noun; `relations`: dependencies it may"""
-
-    pattern: str
-    shortest: int
-    relations: tuple[str, ...] = ()
-
-
-def pair_with_noun(rule: Rule) -> Pairer:
-    """A noun that no lexicon holds, where the parse or the word order makes it the subject of the opinion."""
-    params = read_params(rule, NounParams)
-    expression = compile_pattern(params.pattern.replace("TARGET", "NOUN"), rule.at("pattern"))
-    shortest, relations = params.shortest, params.relations
-
-    def find(scene: Scene) -> AspectChoice | None:
-        marked = scene.marked[: scene.at + 1]
-        match = expression.search(marked)
-        if match is None:
-            return None
-        item = scene.items[marked.rindex(NOUN, match.start())]
-        if len(item.word) < shortest or (relations and scene.tokens[item.last].rel not in relations):
-            return None
-        aspect = Constituent(item.start, item.end, ASPECT, item.word, item.last, term=Term(""))
-        return AspectChoice((aspect,), f"{item.word} {scene.tokens[item.last].rel}")
-
-    return find
-
-
-def pair_kind(rule: Rule) -> Pairer:
-    """The thing of the clause before, where this one only says what kind of thing it is: 香蕉煎餅，是必吃的甜點.
-
-    The parameters are those of a pattern; what it finds is a word for a kind and the only aspect of its clause.
-    """
-    find_kind = pair_by_pattern(rule)
-
-    def find(scene: Scene) -> AspectChoice | None:
-        if scene.topic is None or scene.symbols.count(ASPECT) != 1:
-            return None
-        about = scene.topic.aspects[0]
-        phrase = scene.opinion.phrase
-        if not is_thing(about) or is_kind(about) or phrase is None or not find_kind.reads(phrase.entry.category):
-            return None
-        choice = find_kind(scene)
-        if choice is None or not is_kind(choice.aspects[0]):
-            return None
-        return AspectChoice(scene.topic.aspects, f"thing of an earlier clause, {choice.aspects[0].word} here")
-
-    return find
-
-
 KINDS: Mapping[str, Callable[[Rule], Pairer]] = {
     "pair-pattern": pair_by_pattern,
-    "pair-with": pair_by_pattern,
-    "pair-kind": pair_kind,
     "pair-back": pair_back,
     "pair-companion": pair_companion,
     "pair-path": pair_by_path,
     "pair-sentence": pair_in_sentence,
-    "pair-noun": pair_with_noun,
     "pair-carry": pair_carried,
 }
 """Kind of a rule that pairs -> what makes it ready."""

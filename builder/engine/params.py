@@ -6,7 +6,7 @@ is missing, or that has the wrong type is a ResourceError with file and line; no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar, get_args, get_type_hints
@@ -68,7 +68,7 @@ def read_params(rule: Rule, declared: type[Params]) -> Params:
 
 
 def _filled(rule: Rule, given: Mapping[str, object], declared: type[Params]) -> Params:
-    types = _types(declared)
+    types = get_type_hints(declared)
     values: dict[str, object] = {}
     for field in fields(declared):
         if not field.init:
@@ -91,11 +91,6 @@ def _names(declared: type[DataclassInstance]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(declared) if field.init)
 
 
-@cache
-def _types(declared: type[DataclassInstance]) -> Mapping[str, object]:
-    return get_type_hints(declared)
-
-
 def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
@@ -111,18 +106,11 @@ def _string_set(value: object) -> frozenset[str] | None:
     return None if strings is None else frozenset(strings)
 
 
-def _table(value: object) -> Mapping[str, tuple[str, ...]] | None:
+def _table(value: object, read: Callable[[object], object | None]) -> Mapping[str, object] | None:
     if not isinstance(value, Mapping):
         return None
-    table = {str(name): strings for name, cell in value.items() if (strings := _strings(cell)) is not None}
-    return table if len(table) == len(value) else None
-
-
-def _numbers(value: object) -> Mapping[str, float] | None:
-    if not isinstance(value, Mapping):
-        return None
-    table = {str(name): number for name, cell in value.items() if (number := _number(cell)) is not None}
-    return table if len(table) == len(value) else None
+    table = {str(name): read(cell) for name, cell in value.items()}
+    return None if None in table.values() else table
 
 
 _READERS: Mapping[object, tuple[str, Callable[[object], object | None]]] = {
@@ -132,8 +120,22 @@ _READERS: Mapping[object, tuple[str, Callable[[object], object | None]]] = {
     float: ("a number", _number),
     float | None: ("a number", _number),
     tuple[str, ...]: ("a list of strings", _strings),
-    frozenset[str]: ("a list of strings", _string_set),
-    Mapping[str, float]: ("a table of numbers", _numbers),
-    Mapping[str, tuple[str, ...]]: ("a table of lists of strings", _table),
+    frozenset[str]: (
+        "a list of strings",
+        _string_set,
+    ),
+    Mapping[str, float]: ("a table of numbers", lambda value: _table(value, _number)),
+    Mapping[str, tuple[str, ...]]: ("a table of lists of strings", lambda value: _table(value, _strings)),
 }
 """Type of a parameter -> what a person calls it, and its reader, which answers None for a value of another type."""
+
+
+def compile_pairs(pairs: Sequence[str]) -> Callable[[str, str], bool]:
+    """Whether two names are one of some pairs ("food service"), by prefix; a name alone is a pair with any other."""
+    prefixes = [(first, second) for first, _, second in (pair.partition(" ") for pair in pairs)]
+
+    @cache
+    def holds(first: str, second: str) -> bool:
+        return any(first.startswith(a) and second.startswith(b) for a, b in prefixes)
+
+    return holds

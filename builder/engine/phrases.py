@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from builder.core.records import Span
 from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term
 from builder.engine.extent import (
+    MODERATE,
     OVER,
     ExtentRule,
     count_degree,
@@ -22,9 +24,8 @@ from builder.engine.extent import (
     strip_negator,
 )
 from builder.engine.matching import Line, Matcher, Refusal
-from builder.engine.naming import PRAISE
-from builder.engine.opening import open_clause
-from builder.engine.symbols import ADJ, ASPECT, DEG, HAVE, NEG, OPINION, POST, STATEMENT_ENDS
+from builder.engine.symbols import ADJ, ASPECT, DEG, HAVE, NEG, OPINION, POST, STATEMENT_ENDS, symbol_set
+from builder.engine.terms import PRAISE
 from builder.engine.vocabulary import Unit, entry_of
 from builder.language.lexicon.resources import Lexicon
 
@@ -77,7 +78,7 @@ def read_phrases(
     out: list[Constituent] = []
     taken = 0
     units = open_clause(units, lexicon, grammar.join.openers)
-    line = grammar.refusals.read_units(units)
+    line = grammar.refusals.read(units)
     for k, unit in enumerate(units):
         if unit.symbol != OPINION:
             continue
@@ -92,8 +93,9 @@ def read_phrases(
         out += [_keep_word(u, lexicon, grammar.leads) for u in units[taken:first]]
         start = unit.start if first == k else find_start(units, first, k, lexicon, grammar.extent)
         end = unit.end if last == k else units[last].end
-        if far < first:
-            phrase = _deny_feeling(phrase, units[far], lexicon, grammar.extent)
+        if far < first:  # 不覺得 雞排 好吃
+            span, kind = _read_negator(units[far], lexicon, grammar.extent), lexicon.negators[units[far].word]
+            phrase = phrase._replace(negators=(span, *phrase.negators), kinds=(kind, *phrase.kinds))
         item = Constituent(start, end, OPINION, text[start:end], unit.last, phrase)
         _add_opinion(out, item, units[last + 1 : last + 2], text, grammar.join)
         taken = last + 1
@@ -130,10 +132,10 @@ def _find_edges(
     begin = k - 1 if had and unit.word in lexicon.aspects else k
     first = find_left_edge(units, begin, taken, extent)
     first = grammar.denials.find_denier(line, first, k, taken)
-    if grammar.refusals.find(line, first, k):
+    refusals = grammar.refusals.find_all(line, first, k)
+    if decides := next(refusals, None):
         if refused is not None:
-            rules = tuple(grammar.refusals.find_all(line, first, k))
-            refused.append(Refusal(units[first].start, unit.end, rules))
+            refused.append(Refusal(units[first].start, unit.end, (decides, *refusals)))
         return None
     last = k + 1 if k + 1 < count and units[k + 1].symbol == POST else k
     if last + 1 < count and units[last + 1].start == units[last].end and units[last + 1].word in extent.trailing:
@@ -170,14 +172,13 @@ def _kinds_of_degree(unit: Unit, lexicon: Lexicon, extent: ExtentRule) -> Sequen
     if unit.symbol == DEG:
         return (lexicon.degree.get(unit.word, ""),)
     denied = strip_negator(unit.word, lexicon, extent.fillers) if unit.symbol == NEG else ""
-    excess = denied.endswith(extent.moderate) and lexicon.degree.get(unit.word[len(denied) :]) == OVER
+    excess = denied.endswith(MODERATE) and lexicon.degree.get(unit.word[len(denied) :]) == OVER
     return (OVER,) if excess else ()
 
 
-def _deny_feeling(phrase: Phrase, negator: Unit, lexicon: Lexicon, extent: ExtentRule) -> Phrase:
-    """The phrase with a negator that stands before what it is felt of (不覺得 雞排 好吃)."""
-    span = negator.start, negator.start + len(strip_negator(negator.word, lexicon, extent.fillers))
-    return phrase._replace(negators=(span, *phrase.negators), kinds=(lexicon.negators[negator.word], *phrase.kinds))
+def _read_negator(unit: Unit, lexicon: Lexicon, extent: ExtentRule) -> Span:
+    """A negator without the degree word or filler that it ends in."""
+    return unit.start, unit.start + len(strip_negator(unit.word, lexicon, extent.fillers))
 
 
 def _add_opinion(out: list[Constituent], item: Constituent, after: Sequence[Unit], text: str, rule: JoinRule) -> None:
@@ -186,7 +187,8 @@ def _add_opinion(out: list[Constituent], item: Constituent, after: Sequence[Unit
     """
     own = item.own_phrase
     amount = item.word if own.negators else own.entry.word  # 變淡 很多, 變淡 不少
-    if out and amount in rule.amounts and _touches_and_ends(out[-1], item, after):
+    touches = bool(out) and out[-1].phrase is not None and out[-1].end == item.start
+    if touches and amount in rule.amounts and (not after or after[0].symbol in STATEMENT_ENDS):  # 好吃很多, 便宜多了
         out[-1] = out[-1]._replace(end=item.end, word=text[out[-1].start : item.end])
     elif count := next((n for n in (1, 2) if len(out) > n and _are_bridged(out[-n - 1], item, text, rule)), 0):
         first = out[-count - 1]
@@ -198,12 +200,6 @@ def _add_opinion(out: list[Constituent], item: Constituent, after: Sequence[Unit
         out[-1] = run
     else:
         out.append(item)
-
-
-def _touches_and_ends(before: Constituent, item: Constituent, after: Sequence[Unit]) -> bool:
-    """好吃很多, 便宜多了: an amount that touches an opinion and ends the statement says how much better or worse."""
-    touches = before.phrase is not None and before.end == item.start
-    return touches and (not after or after[0].symbol in STATEMENT_ENDS)
 
 
 def _are_bridged(before: Constituent, item: Constituent, text: str, rule: JoinRule) -> bool:
@@ -260,3 +256,62 @@ def _find_owner(unit: Unit, lexicon: Lexicon) -> Span | None:
         if owner and owner not in ATTRIBUTES and attribute in ATTRIBUTES:
             return unit.start, unit.start + cut
     return None
+
+
+# ---- Opinions that name their aspect (料多實在, 皮薄餡多)
+
+_OTHERS = symbol_set("DE OPINION")
+"""Behind such an opinion: what tells that it describes more than the aspect it names (料多又好喝, 料多實在的滷味)."""
+
+
+def open_clause(units: Sequence[Unit], lexicon: Lexicon, openers: tuple[str, ...]) -> Sequence[Unit]:
+    """The units with the first opinion taken apart that begins with an aspect, if no aspect stands before it.
+
+    Only other opinions may stand before it, side by side (好喝 料足).
+    """
+    if not openers:
+        return units
+    for k, unit in enumerate(units):
+        if unit.symbol == ASPECT:
+            return units
+        if unit.symbol != OPINION:
+            continue
+        opens = unit.word.startswith(openers)
+        if unit.entry is None and not opens and units[k + 1 : k + 2] and units[k + 1].symbol == OPINION:
+            continue  # 好喝 料足
+        if unit.entry is not None or not opens or (k and units[k - 1].symbol == HAVE):
+            return units
+        behind = takewhile(lambda after: after.symbol != ASPECT, units[k + 1 :])  # 料多實在價格便宜
+        if any(after.symbol in _OTHERS for after in behind):
+            return units
+        parts = _take_apart(unit.word, lexicon, openers)
+        return [*units[:k], *_make_units(unit, parts), *units[k + 1 :]] if parts else units
+    return units
+
+
+def _take_apart(word: str, lexicon: Lexicon, openers: tuple[str, ...]) -> list[tuple[str, str]]:
+    """料多實在 as 料, 多, 實在 with their symbols; nothing if it is not made of aspects, each with its opinions."""
+    for opener in openers:
+        if word.startswith(opener) and opener in lexicon.aspects:
+            opinions = _take_opinions(word[len(opener) :], lexicon, openers)
+            return [(opener, ASPECT), *opinions] if opinions else []
+    return []
+
+
+def _take_opinions(word: str, lexicon: Lexicon, openers: tuple[str, ...]) -> list[tuple[str, str]]:
+    """The longest opinion that `word` begins with, and what stands behind it; nothing if either is no known word."""
+    for stop in range(len(word), 0, -1):
+        if word[:stop] in lexicon.opinions:
+            behind = word[stop:]
+            rest = _take_apart(behind, lexicon, openers) or _take_opinions(behind, lexicon, openers)
+            if rest or not behind:
+                return [(word[:stop], OPINION), *rest]
+    return []
+
+
+def _make_units(unit: Unit, parts: Sequence[tuple[str, str]]) -> list[Unit]:
+    out, at = [], unit.start
+    for word, symbol in parts:
+        out.append(Unit(at, at + len(word), word, symbol, unit.first, unit.last))
+        at += len(word)
+    return out

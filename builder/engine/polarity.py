@@ -21,13 +21,13 @@ they are read where context.tsv has a row for the aspect.
 
 
 @dataclass(frozen=True, slots=True)
-class ExcessRule:
-    """Parameters of a rule of kind `excess`: after a degree word of `kinds`, words of `categories` have the valence
-    `value`.
+class ValenceRule:
+    """Parameters of a rule of kind `valence`: words of `categories` about `aspects` are worth `value` behind a degree
+    word of `kinds` (太鹹), or behind a negator of `kinds` alone, which denies a degree and blames nothing (不算便宜).
 
     Words of less than `least` (`value`, if not given) keep their own; words of `below` or more praise even then
-    (太好吃). `aspects`: the classes of which it is so. Categories and classes are prefixes, and all of them if not
-    given. `without_context`: so read are also words that elsewhere need a row of context.tsv (口袋 太 淺).
+    (太好吃). Categories and classes are prefixes, and all of them if not given. `without_context`: so read are also
+    words that elsewhere need a row of context.tsv (口袋 太 淺).
     """
 
     kinds: tuple[str, ...]
@@ -38,33 +38,14 @@ class ExcessRule:
     aspects: tuple[str, ...] = ("",)
     without_context: bool = False
 
-    def applies(self, base: float, phrase: Phrase, term: Term) -> bool:
-        """Whether the rule changes the valence `base` of a phrase about a term."""
+    def applies(self, base: float, phrase: Phrase, term: Term, kinds: Sequence[str]) -> bool:
+        """Whether the rule changes the valence `base` of a phrase about a term, by its words of `kinds`."""
         least = self.value if self.least is None else self.least
         return (
-            any(kind in self.kinds for kind in phrase.degrees)
+            any(kind in self.kinds for kind in kinds)
             and phrase.entry.category.startswith(self.categories)
             and least <= base < self.below
             and term.cls.startswith(self.aspects)
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class DenialRule:
-    """Parameters of a rule of kind `denial`: to deny a positive word of `categories` (prefixes; all if not given) with
-    a negator of `kinds` says that a degree is not reached (不算便宜), and blames nothing.
-    """
-
-    kinds: tuple[str, ...]
-    categories: tuple[str, ...] = ("",)
-
-    def applies(self, base: float, phrase: Phrase) -> bool:
-        """Whether the phrase has one such negator."""
-        return (
-            base >= NEUTRAL
-            and len(phrase.kinds) == 1
-            and phrase.kinds[0] in self.kinds
-            and phrase.entry.category.startswith(self.categories)
         )
 
 
@@ -73,26 +54,27 @@ def judge_valence(
     term: Term,
     aspect: str,
     lexicon: Lexicon,
-    excess: Sequence[ExcessRule],
-    denials: Sequence[DenialRule],
+    rules: Sequence[ValenceRule],
 ) -> tuple[float, Reasons]:
     """The valence of an opinion about an aspect, and how it came about.
 
     The lexicon gives the value (paper, section 3.2.4), context and degree words may change it, and a negator mirrors it
     at the middle of the scale. What is lacking (不夠冷) is negative whatever it is worth.
 
-    Returns:
-        A valence from 1 (bad) to 10 (good), and the word with what changed its value, in the order in which it applies.
+    Valences go from 1 (bad) to 10 (good). The reasons name the word and what changed its value, in that order.
     """
-    base, changes = _find_base(phrase, term, aspect, lexicon)
-    good = base  # 沒有太多 denies that there is much, not that it is too much
-    rule = next((rule for rule in excess if rule.applies(base, phrase, term)), None) if phrase.degrees else None
-    if rule and not (phrase.kinds and rule.value == NEUTRAL):  # 比較不會苦 denies the blame, not the comparison
-        base = rule.value
+    row = find_context_row(phrase.entry.word, term, aspect, lexicon)
+    base = phrase.entry.valence if row is None else row[1]
+    changes: list[Step] = [] if row is None else [("context", f"{phrase.entry.word} of {row[0]} {base:g}")]
+    excess = next((rule for rule in rules if rule.applies(base, phrase, term, phrase.degrees)), None)
+    denied = phrase.kinds if len(phrase.kinds) == 1 else ()
+    denial = next((rule for rule in rules if rule.applies(base, phrase, term, denied)), None)
+    if excess and not (phrase.kinds and excess.value == NEUTRAL):  # 比較不會苦 denies the blame, not the comparison
+        base = excess.value
         changes.append(("excess", f"{'/'.join(phrase.degrees)} before {phrase.entry.category}"))
     value, negation = _apply_negators(base, phrase.kinds)
-    if any(rule.applies(good, phrase) for rule in denials):
-        value, negation = NEUTRAL, "a degree denied"
+    if denial:  # 沒有太多 denies that there is much, not that it is too much
+        value, negation = denial.value, "a degree denied"
     changes += [("negation", negation)] if negation else []
     return value, Reasons(read_opinion(phrase.entry), tuple(changes))
 
@@ -141,9 +123,3 @@ def find_context_row(word: str, term: Term, aspect: str, lexicon: Lexicon) -> tu
 def read_opinion(entry: OpinionEntry) -> ReadWord:
     """An opinion as its lexicon has it."""
     return ReadWord(entry.word, entry.category, entry.where, entry.valence)
-
-
-def _find_base(phrase: Phrase, term: Term, aspect: str, lexicon: Lexicon) -> tuple[float, list[Step]]:
-    word = phrase.entry.word
-    row = find_context_row(word, term, aspect, lexicon)
-    return (phrase.entry.valence, []) if row is None else (row[1], [("context", f"{word} of {row[0]} {row[1]:g}")])

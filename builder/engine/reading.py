@@ -7,24 +7,64 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from builder.core.records import Token
-from builder.engine.codes import add_sides, add_sizes, name_codes
+from builder.engine.codes import add_sizes, name_codes
 from builder.engine.compiled import Compiled
 from builder.engine.constituents import Constituent
 from builder.engine.matching import Refusal
 from builder.engine.phrases import read_phrases
 from builder.engine.polarity import CONTEXT_ONLY
-from builder.engine.predicates import read_predicates
-from builder.engine.quoting import drop_addresses, join_quoted
 from builder.engine.symbols import JUDGING
 from builder.engine.terms import bar_all, join_terms
-from builder.engine.units import lower_case, read_units
+from builder.engine.units import QUOTES, lower_case, read_units
+from builder.reviews.script import HAN
 from builder.reviews.text import Clause
 from builder.reviews.text import clauses as find_clauses
+
+_CLOSING = frozenset("」』”》】")
+_HEADINGS = frozenset("【】")
+_LONGEST = 12
+"""Characters of a quotation that may be a name."""
+_ADDRESS = re.compile(f"(?:https?://|www\\.)(?:[!-~]|(?<=[/?=&#_%+-]){HAN.pattern}++)+")
+"""An address of the web: all that is ASCII up to a space, and Han characters behind a mark of it (/好吃)."""
+
+
+def join_quoted(text: str, clauses: Sequence[Clause]) -> Iterator[Clause]:
+    """The clauses of a text, those joined between which nothing stands but a quotation mark.
+
+    What a mark opens is joined if it is as short as a name: 店員說「…」 quotes a statement. 【環境】 at the beginning
+    of a clause is a heading, and several of 【】 in a review are.
+    """
+    whole: Clause | None = None
+    joined = False
+    quotes = QUOTES - _HEADINGS if text.count("【") > 1 else QUOTES
+    for clause in clauses:
+        marks = text[whole.end : clause.start] if whole and whole.sentence == clause.sentence else ""
+        name = clause.end - clause.start <= _LONGEST or marks[-1:] in _CLOSING
+        heading = _HEADINGS.intersection(marks) and not joined and marks[-1] in _CLOSING
+        joined = bool(marks) and name and not heading and quotes.issuperset(marks)
+        if whole and joined:
+            whole = Clause(whole.start, clause.end, whole.sentence)
+            continue
+        if whole:
+            yield whole
+        whole = clause
+    if whole:
+        yield whole
+
+
+def drop_addresses(text: str, clauses: Sequence[Clause]) -> Sequence[Clause]:
+    """The clauses of a text of lower case without the words of addresses, which part those around them."""
+    if not _ADDRESS.search(text):
+        return clauses
+    return find_clauses(_ADDRESS.sub(lambda address: "，" * len(address[0]), text))
+
+
+# ---- Clauses
 
 LONGEST_CLAUSE = 150
 """Words that are read together: a text without any mark is read in pieces, so that the work stays linear."""
@@ -73,7 +113,7 @@ def read_clauses(doc: Doc, rules: Compiled, refused: list[Refusal] | None = None
     text, at = lower_case(doc.text), 0
     brackets, aside = [match.span() for match in BRACKETS.finditer(doc.text)], False
     starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
-    for clause in join_quoted(doc.text, drop_addresses(text, doc.clauses, rules.addresses)):
+    for clause in join_quoted(doc.text, drop_addresses(text, doc.clauses)):
         at = bisect_left(starts, clause.start, at)
         stop = bisect_right(ends, clause.end, at)
         while at < stop:
@@ -94,7 +134,7 @@ def _read_phrases(
 ) -> list[Constituent] | None:
     """The words of a clause with its opinion phrases; None if it names nothing and judges nothing, as three in ten."""
     words = read_units(text, tokens, place, rules.lexicon, rules.vocabulary, rules.readings, refused)
-    units = read_predicates(words, rules.lexicon, rules.predicates)
+    units = rules.predicates.read(words)
     if not rules.terms.names.rule.codes and {unit.symbol for unit in units}.isdisjoint(JUDGING):
         return None
     return read_phrases(units, text, rules.lexicon, rules.phrases, refused)
@@ -106,7 +146,7 @@ def _read_terms(
     """The constituents of a clause with its aspect terms."""
     codes, sizes = rules.terms.names.rule.codes, rules.terms.names.rule.sizes
     if codes:
-        phrases = add_sides(name_codes(phrases, text, codes, rules.lexicon), text)
+        phrases = name_codes(phrases, text, codes, rules.lexicon)
     if sizes:
         phrases = add_sizes(phrases, text, sizes)
     return join_terms(rules.refused_aspects.bar_aspects(phrases, refused), text, rules.lexicon, rules.terms)

@@ -129,7 +129,7 @@ class Pattern(NamedTuple):
     @property
     def expression(self) -> re.Pattern[str]:
         """The pattern as a regular expression, made when it is first asked for: few rules meet a text."""
-        return _compile(self.body)
+        return compile_body(self.body)
 
     def holds(self, line: str, at: int) -> bool:
         """Whether it holds of the unit at `at` of a line."""
@@ -173,31 +173,41 @@ class RuleRows:
 
         ResourceError names a pattern that cannot be read, or that has none.
         """
+        body = self.spell_pattern(pattern, where)
         about: list[int] = []
         needs: list[int] = []
-
-        def spell_atom(match: re.Match[str]) -> str:
+        for match in _ATOM.finditer(pattern):
             names = match[0].split("&")
-            atom = [self._read_factor(text, pattern, where) for text in names if text != DENIER]
-            bits = [own for factor in atom if (own := self._find_bits(factor))]
+            bits = [own for factor in self._read_atom(names, pattern, where) if (own := self._find_bits(factor))]
             if not focus.isdisjoint(names):
                 about.append(bits[0] if bits else 0)
             elif bits and _is_needed(pattern, match):
                 needs.extend(bits)
-            group = f"(?P<{DENIER}>" if DENIER in names else "(?:"
-            return group + "|".join(self._spell_row(_join_rows(rows)) for rows in product(*atom)) + ")"
-
-        body = _ATOM.sub(spell_atom, pattern).replace(" ", "")
         first = _ATOM.match(pattern)
         here = first is not None and "|" not in pattern and not focus.isdisjoint(first[0].split("&"))
-        try:
-            re.compile(_ATOM.sub(_spell_unit, pattern).replace(" ", ""))  # a sound pattern has a sound body
-        except (re.error, RecursionError, OverflowError) as error:
-            raise ResourceError(f"pattern {pattern!r}: {error}", where=where) from error
         if not about:
             fix = "name one of " + ", ".join(sorted(focus))
             raise ResourceError(f"pattern {pattern!r} does not name what it is about", where=where, fix=fix)
         return Pattern(body, here, reduce(or_, about, 0) if all(about) else 0, tuple(needs))
+
+    def spell_pattern(self, pattern: str, where: str) -> str:
+        """A pattern as a regular expression over rows. ResourceError names one that cannot be read."""
+
+        def spell_atom(match: re.Match[str]) -> str:
+            names = match[0].split("&")
+            group = f"(?P<{DENIER}>" if DENIER in names else "(?:"
+            rows = product(*self._read_atom(names, pattern, where))
+            return group + "|".join(self._spell_row(_join_rows(parts)) for parts in rows) + ")"
+
+        body = _ATOM.sub(spell_atom, pattern).replace(" ", "")
+        try:
+            re.compile(_ATOM.sub(_spell_unit, pattern).replace(" ", ""))  # a sound pattern has a sound body
+        except (re.error, RecursionError, OverflowError) as error:
+            raise ResourceError(f"pattern {pattern!r}: {error}", where=where) from error
+        return body
+
+    def _read_atom(self, names: Sequence[str], pattern: str, where: str) -> list[Sequence[_Row]]:
+        return [self._read_factor(name, pattern, where) for name in names if name != DENIER]
 
     def _read_factor(self, text: str, pattern: str, where: str) -> Sequence[_Row]:
         """The rows of which a unit must be one to be what `text` says: a name, a set, or one that is negated."""
@@ -244,7 +254,8 @@ class RuleRows:
 
 
 @lru_cache(maxsize=COMPILED)
-def _compile(body: str) -> re.Pattern[str]:
+def compile_body(body: str) -> re.Pattern[str]:
+    """An expression, made when it is first asked for."""
     return re.compile(body)
 
 

@@ -57,8 +57,10 @@ def next_topic(
         return topic._replace(named=False, is_list=False)
     if topic and named and rules.adding and _only_adds(clause, named, topic, rules.adding):
         return topic
-    if topic and named and not paired and _is_denied(clause, named[0]):
-        return topic
+    if topic and named and not paired:  # 沒有 太多 香料, 不 適合 煮 湯
+        opening = (item for item in clause if item.end <= named[0].start)
+        if any(item.symbol == NEG or (item.phrase is not None and item.phrase.negators) for item in opening):
+            return topic
     label = label and clause[-1].term is not None  # not 老闆說：
     last = paired[-1] if paired else _find_subject(clause, named, rules.joining)
     aspects = add_coordinated(clause, (last,), rules.terms.lists)
@@ -84,12 +86,6 @@ def _only_adds(clause: Sequence[Constituent], named: Sequence[Constituent], topi
     if any(item.symbol == DE and (not i or before[i - 1].phrase is None) for i, item in enumerate(before)):
         return False
     return not rule.adding.isdisjoint([item.word for item in before])
-
-
-def _is_denied(clause: Sequence[Constituent], first: Constituent) -> bool:
-    """沒有 太多 香料, 不 適合 煮 湯: whether a negator stands before the `first` aspect of a clause."""
-    before = (item for item in clause if item.end <= first.start)
-    return any(item.symbol == NEG or (item.phrase is not None and item.phrase.negators) for item in before)
 
 
 def _find_subject(clause: Sequence[Constituent], named: Sequence[Constituent], joining: Collection[str]) -> Constituent:

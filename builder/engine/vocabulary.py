@@ -13,35 +13,23 @@ from typing import NamedTuple
 from builder.core.errors import ResourceError
 from builder.engine.symbols import (
     ADJ,
-    ADV,
     ASPECT,
-    AUX,
     BLOCKED,
-    CONJ,
     DEG,
     IRREALIS,
     JUDGING,
     NEG,
     NOUN,
-    NUM,
     OPINION,
     OTHER,
-    PART,
     POST,
-    PREP,
-    PRON,
+    SYMBOL_OF_TAG,
     SYMBOLS,
     VERB,
 )
 from builder.language.lexicon.resources import Lexicon, OpinionEntry
 from builder.language.lexicon.rules import Rule
 
-SYMBOL_OF_TAG: Mapping[str, str] = {
-    "NOUN": NOUN, "PROPN": NOUN, "VERB": VERB, "ADJ": ADJ, "ADV": ADV, "PRON": PRON, "DET": PRON, "NUM": NUM,
-    "CCONJ": CONJ, "CONJ": CONJ, "SCONJ": ADV, "ADP": PREP, "AUX": AUX, "PART": PART, "INTJ": PART, "PUNCT": OTHER,
-    "SYM": OTHER, "X": OTHER,
-}  # fmt: skip
-"""Universal tag -> symbol of a word that no lexicon holds."""
 _SYMBOL_OF_MORPHEME = {"verb": VERB, "adjective": ADJ, "noun": NOUN}
 """Parts of names stay whole (鹽酥 溪蝦), also where they hold an opinion word."""
 LONGEST_SPLIT = 6
@@ -148,7 +136,7 @@ def entry_of(unit: Unit, lexicon: Lexicon) -> OpinionEntry:
     return unit.entry or lexicon.opinions[unit.word.lower()]
 
 
-def check_units(function_words: FunctionWordRule, rule: Rule) -> FunctionWordRule:
+def check_units(rule: Rule, function_words: FunctionWordRule) -> FunctionWordRule:
     """The parameters, if every name in `units` is one of a unit; ResourceError with the line otherwise."""
     for name in function_words.units:
         if name not in SYMBOLS:

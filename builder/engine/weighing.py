@@ -1,24 +1,24 @@
-"""The elements of a triplet with their spans, and a model's proposal weighed by the rules' arithmetic.
+"""The elements of a triplet with their spans, and a model's proposal weighed by the rules' arithmetic. Pure.
 
 Elements are a clause's aspects and opinions. In: constituents and phrases. Out: `Element`s in offsets of the view.
-Pure.
 
-Weighing takes the opinions and terms that the engine reads in a document, and a triplet that a model proposes. Out: the
-triplet with trimmed spans, its negators in the opinion, and the polarity that the rules would give the pair. Lexicon,
-negation, degree and context decide it wherever the lexicon speaks. None where the words state nothing or cannot be a
-triplet.
+Weighing takes what the engine reads in a document, and a triplet that a model proposes. Out: the triplet with trimmed
+spans, its negators in the opinion, and the polarity that the rules would give the pair; lexicon, negation, degree and
+context decide it wherever the lexicon speaks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from builder.core.edges import shared, tidied
+from builder.core.errors import ResourceError
 from builder.core.records import Element, Reasons, Span, Triplet, polarity_of
 from builder.engine.constituents import Constituent, Phrase, Term
-from builder.engine.extent import OVER, ExtentRule
+from builder.engine.extent import OVER, UNHEDGED, ExtentRule
 from builder.engine.symbols import BLOCKED, DE, THAN, symbol_set
+from builder.language.lexicon.rules import Rule
 
 # ---- Elements
 
@@ -61,7 +61,7 @@ def make_opinion(
     item, first = clause[index], index
     phrase = item.own_phrase
     words = rule.stance
-    if phrase.core == (item.start, item.end) and not phrase.entry.category.startswith(rule.unhedged):
+    if phrase.core == (item.start, item.end) and not phrase.entry.category.startswith(UNHEDGED):
         words |= rule.hedges
     while first and clause[first - 1].word in words and clause[first - 1].end == clause[first].start:
         first -= 1
@@ -133,17 +133,10 @@ class Read:
 
 
 def weigh(text: str, read: Read, triplet: Triplet, valued: Valued) -> Triplet | None:
-    """A triplet of a model, with the valence and polarity that the rules give its words.
+    """A triplet that a model proposes for a view, with the valence and polarity that the rules give its words.
 
-    Args:
-        text: the view that the triplet's offsets count in.
-        read: the same text as the engine read it.
-        triplet: what the model proposes; its polarity stands where the rules do not know the opinion.
-        valued: gives valence and reasons of a phrase about an aspect; None where it has none.
-
-    Returns:
-        None for what the rules know to be no triplet: aspects that name too much, opinions that are not asserted, or
-        of emoji alone.
+    Its own polarity stands where the rules do not know the opinion. None for what the rules know to be no triplet:
+    aspects that name too much, opinions that are not asserted, or of emoji alone.
     """
     tidy = tidied(text, triplet)
     if tidy is None or _names_too_much(read, tidy.aspect_full):
@@ -192,3 +185,44 @@ def _described(read: Read, aspect: Element) -> tuple[Term, str]:
         if item.term is not None and item.end == aspect.end:
             return item.term, item.word
     return Term(""), aspect.text
+
+
+# ---- Excepted pairs
+
+_PLAIN = ExtentRule()
+"""An opinion shows as its core and its negators, whatever else belongs to the whole stretch."""
+Exceptions = Mapping[str, frozenset[str]]
+"""Opinion -> the aspects that it is never said of."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExceptionRule:
+    """`pairs`: `aspect|opinion`, as triplets show them: the opinion with its negator."""
+
+    pairs: tuple[str, ...]
+
+
+def compile_exceptions(rules: Iterable[tuple[Rule, ExceptionRule]]) -> Exceptions:
+    """Opinion -> the aspects it is never said of. ResourceError where a pair is none."""
+    aspects: dict[str, set[str]] = {}
+    for rule, params in rules:
+        for pair in params.pairs:
+            aspect, _, opinion = pair.partition("|")
+            if not aspect or not opinion or "|" in opinion:
+                message = f"rule {rule.name!r}: {pair!r} is no pair"
+                raise ResourceError(message, where=rule.at("pairs"), fix='write "aspect|opinion"')
+            aspects.setdefault(opinion, set()).add(aspect)
+    return {opinion: frozenset(words) for opinion, words in aspects.items()}
+
+
+def is_excepted(text: str, item: Constituent, aspect: Constituent, exceptions: Exceptions) -> bool:
+    """Whether an opinion is never said of an aspect, by the words that a triplet of both would show."""
+    if not exceptions:  # as good as always, and this is asked of every candidate
+        return False
+    aspects = exceptions.get(make_opinion(text, (item,), 0, _PLAIN)[0].text)
+    return aspects is not None and text[aspect.start + aspect.own_term.lead : aspect.end] in aspects
+
+
+def drop_excepted(triplets: Iterable[Triplet | None], exceptions: Exceptions) -> list[Triplet | None]:
+    """The triplets, None for each that is an exception."""
+    return [t if t and t.aspect.text not in exceptions.get(t.opinion.text, ()) else None for t in triplets]

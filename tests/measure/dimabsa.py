@@ -60,7 +60,7 @@ def systems(lexicon: Lexicon, rules: Sequence[Rule]) -> Iterator[tuple[str, Lexi
     yield "all", lexicon, rules
     for rule in rules:
         if (rule.kind.startswith("pair-") and rule.kind != "pair-sentence") or (
-            rule.kind in ("excess", "block", "irrealis", "question", "compatible", "conjunction")
+            rule.kind in ("valence", "irrealis", "question", "compatible", "conjunction")
         ):
             yield f"without {rule.name}", lexicon, [one for one in rules if one is not rule]
     empty: MappingProxyType[str, tuple[tuple[str, float], ...]] = MappingProxyType({})
@@ -75,7 +75,7 @@ def systems(lexicon: Lexicon, rules: Sequence[Rule]) -> Iterator[tuple[str, Lexi
         ("qualities had", "joined-opinions", {"had": False}),
         ("amounts", "joined-opinions", {"amounts": ()}),
         ("houses named for food", "aspect-terms", {"houses": ()}),
-        ("lists that touch", "lists", {"touching": False}),
+        ("lists that touch", "lists", {"gathering": ()}),
         ("names that touch", "shortest-path", {"touching": ()}),
         ("dishes carried", "carried-topic", {"wholes": (), "foreign": {}}),
         ("gates of the carried topic", "carried-topic", {"never": (), "others": (), "before": ()}),

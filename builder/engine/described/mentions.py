@@ -1,8 +1,5 @@
 """The paper's steps as rules, and the words that its lexicons find in a review (Lu et al. 2024, section 3.2).
 
-Steps: what each kind of rule of section 3.2 declares. In: the rules in force in convention `described`. Out: `Steps`. A
-step without its rule, or with two, is an error.
-
 Mentions (sections 3.2.1, 3.2.2): words that stand in the opinion lexicon or the aspect lexicon. In: tokens of a view,
 and the lexicons. Out: `Mention`s in text order, the sets O and A of the paper.
 """
@@ -15,132 +12,48 @@ from typing import NamedTuple
 
 from builder.core.errors import ResourceError
 from builder.core.records import Token
-from builder.engine.params import NoParams, Params, in_force, read_params
+from builder.engine.params import in_force, read_params
 from builder.engine.polarity import CONTEXT_ONLY
-from builder.engine.symbols import NOUN
-from builder.engine.vocabulary import MAX_WORD, SYMBOL_OF_TAG
+from builder.engine.symbols import NOUN, SYMBOL_OF_TAG
+from builder.engine.vocabulary import MAX_WORD
 from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
 from builder.language.lexicon.rules import Rule
 
 # ---- The steps as rules
 
+KIND = "described"
+PATH, CONJUNCTION, ATTRIBUTE = "described-path", "described-conjunction", "described-attribute"
+"""Rules that make triplets, by name. The last two may be switched off."""
+_NEEDED = ("described-opinions", "described-aspects", PATH, "described-polarity")
+_FUNCTION_TAGS = frozenset(
+    ["ADV", "AUX", "PART", "ADP", "CONJ", "CCONJ", "SCONJ", "PRON", "DET", "INTJ", "PUNCT", "SPACE"]
+)
+"""Parts of speech that are no opinions, whatever the word is (特別 before 好吃)."""
+_SHORTEST = 2
+"""Characters of a part of a name at least."""
+
 
 @dataclass(frozen=True, slots=True)
-class OpinionStep:
-    """Section 3.2.1. `barred`: parts of speech that are no opinions, whatever the word is (特別 before 好吃)."""
+class StepRule:
+    """Parameters of a rule of kind `described`, a step of section 3.2, which its name tells.
 
-    barred: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class AspectStep:
-    """Section 3.2.2. `dishes`: prefixes of the classes whose names add their parts to the lexicon.
-
-    `parts`: roles of morphemes.tsv that such a part may have, and `shortest` how many characters it has at least.
-    `composed`: prefixes of the classes whose entries of several words (餐點口感) are left to the attributes of 3.2.3.
+    `dishes`: prefixes of the classes whose names add their parts to the lexicon. `composed`: prefixes of the classes
+    whose entries of several words (餐點口感) are left to the attributes of 3.2.3.
     """
 
     dishes: tuple[str, ...] = ()
-    parts: frozenset[str] = frozenset()
-    shortest: int = 2
     composed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ConjunctionStep:
-    """Section 3.2.3. `relations`: arcs of coordination. `tags`: parts of speech that a conjunct may have."""
-
-    relations: frozenset[str] = frozenset()
-    tags: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class AttributeStep:
-    """Section 3.2.3. `modifying`: arcs of a noun that modifies another (`amod`), `associative`: those of one before 的.
-
-    `marks`: the arc of 的 below the latter (`assm`). `tags`: parts of speech that an attribute may have.
-    """
-
-    modifying: frozenset[str] = frozenset()
-    associative: frozenset[str] = frozenset()
-    marks: frozenset[str] = frozenset()
-    tags: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class PolarityStep:
-    """Section 3.2.4. `relations`: arcs of negation. `kinds`: kinds of negators.tsv that negate by whatever arc."""
-
-    relations: frozenset[str] = frozenset()
-    kinds: frozenset[str] = frozenset()
-
-
-DECLARED: Mapping[str, type] = {
-    "described-opinions": OpinionStep,
-    "described-aspects": AspectStep,
-    "described-path": NoParams,
-    "described-conjunction": ConjunctionStep,
-    "described-attribute": AttributeStep,
-    "described-polarity": PolarityStep,
-}
-"""Kind of a rule -> its parameters."""
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """The steps with their parameters, and the names of the rules that make triplets.
-
-    A conjunction or attribute that is switched off has no arcs and no name.
-    """
-
-    opinions: OpinionStep
-    aspects: AspectStep
-    conjunction: ConjunctionStep
-    attribute: AttributeStep
-    polarity: PolarityStep
-    path_name: str
-    conjunction_name: str
-    attribute_name: str
-
-    @classmethod
-    def of(cls, rules: Sequence[Rule]) -> Steps:
-        """The steps that rules declare. ResourceError names a kind that has not exactly one rule."""
-        chosen = {kind: _choose_rule(rules, kind) for kind in DECLARED}
-
-        def read(kind: str, declared: type[Params]) -> Params:
-            rule = chosen[kind]
-            return declared() if rule is None else read_params(rule, declared)
-
-        def name(kind: str) -> str:
-            rule = chosen[kind]
-            return "" if rule is None else rule.name
-
-        return cls(
-            opinions=read("described-opinions", OpinionStep),
-            aspects=read("described-aspects", AspectStep),
-            conjunction=read("described-conjunction", ConjunctionStep),
-            attribute=read("described-attribute", AttributeStep),
-            polarity=read("described-polarity", PolarityStep),
-            path_name=name("described-path"),
-            conjunction_name=name("described-conjunction"),
-            attribute_name=name("described-attribute"),
-        )
-
-
-_OPTIONAL = frozenset({"described-conjunction", "described-attribute"})
-"""Kinds that may be switched off."""
-
-
-def _choose_rule(rules: Sequence[Rule], kind: str) -> Rule | None:
-    own = [rule for rule in rules if rule.kind == kind and in_force(rule, "described")]
-    if len(own) == 1 or (not own and kind in _OPTIONAL):
-        return own[0] if own else None
-    names = ", ".join(rule.name for rule in own) or "none"
-    raise ResourceError(
-        f"{len(own)} rules of kind {kind} in convention described: {names}",
-        where=own[-1].where if own else "rules/",
-        fix="keep exactly one",
-    )
+def choose_steps(rules: Sequence[Rule]) -> dict[str, StepRule]:
+    """The steps in force, by name. ResourceError names one that is missing."""
+    own = (rule for rule in rules if rule.kind == KIND and in_force(rule, "described"))
+    steps = {rule.name: read_params(rule, StepRule) for rule in own}
+    for name in _NEEDED:
+        if name not in steps:
+            message = f"convention described has no rule {name}"
+            raise ResourceError(message, where="rules/", fix="keep the steps of section 3.2")
+    return steps
 
 
 # ---- Mentions
@@ -165,24 +78,21 @@ class Mention(NamedTuple):
 class MentionLexicons:
     """The two lexicons of the described system.
 
-    `barred`: parts of speech that are no opinions. `composed`: entries that count where they are one word alone.
-    `longest`: characters of the longest entry.
+    `composed`: entries that count where they are one word alone. `longest`: characters of the longest entry.
     """
 
     opinions: Mapping[str, OpinionEntry]
     aspects: Mapping[str, AspectEntry]
-    barred: frozenset[str]
     composed: frozenset[str]
     longest: int
 
     @classmethod
-    def of(cls, lexicon: Lexicon, steps: Steps) -> MentionLexicons:
-        """Both lexicons as their sections describe them."""
-        opinions = collect_opinions(lexicon)
-        aspects = collect_aspects(lexicon, steps.aspects)
-        composed = frozenset(word for word, entry in aspects.items() if entry.cls.startswith(steps.aspects.composed))
+    def of(cls, lexicon: Lexicon, step: StepRule) -> MentionLexicons:
+        """Both lexicons as their sections describe them; `step`: that of aspects."""
+        opinions, aspects = collect_opinions(lexicon), collect_aspects(lexicon, step)
+        composed = frozenset(word for word, entry in aspects.items() if entry.cls.startswith(step.composed))
         longest = max(map(len, (*opinions, *aspects)), default=1)
-        return cls(opinions, aspects, steps.opinions.barred, composed, min(longest, MAX_WORD))
+        return cls(opinions, aspects, composed, min(longest, MAX_WORD))
 
 
 def collect_opinions(lexicon: Lexicon) -> dict[str, OpinionEntry]:
@@ -193,17 +103,17 @@ def collect_opinions(lexicon: Lexicon) -> dict[str, OpinionEntry]:
     return {word: entry for word, entry in lexicon.opinions.items() if entry.category != CONTEXT_ONLY}
 
 
-def collect_aspects(lexicon: Lexicon, step: AspectStep) -> dict[str, AspectEntry]:
+def collect_aspects(lexicon: Lexicon, step: StepRule) -> dict[str, AspectEntry]:
     """The aspect lexicon (section 3.2.2): its words, the names of dishes, and the parts of segmented names."""
     out = dict(lexicon.aspects)
     for name, entry in lexicon.aspects.items():
         if entry.cls.startswith(step.dishes):
-            for part in split_name(name, lexicon, step):
+            for part in split_name(name, lexicon):
                 out.setdefault(part, AspectEntry(part, entry.cls, entry.where))
     return out
 
 
-def split_name(name: str, lexicon: Lexicon, step: AspectStep) -> tuple[str, ...]:
+def split_name(name: str, lexicon: Lexicon) -> tuple[str, ...]:
     """The parts of a segmented dish name that are names themselves (section 3.2.2): 松阪豬 and 炒飯 of 松阪豬炒飯.
 
     How it is cooked (紅燒) is no name; words that are opinions or known to name nothing add nothing.
@@ -211,8 +121,8 @@ def split_name(name: str, lexicon: Lexicon, step: AspectStep) -> tuple[str, ...]
     return tuple(
         part
         for part in _segment_name(name, lexicon)
-        if len(part) >= step.shortest
-        and (part in lexicon.aspects or lexicon.morphemes.get(part) in step.parts)
+        if len(part) >= _SHORTEST
+        and (part in lexicon.aspects or lexicon.morphemes.get(part) == "noun")
         and part not in lexicon.opinions
         and part not in lexicon.not_aspects
     )
@@ -239,8 +149,8 @@ def detect_opinions(text: str, tokens: Sequence[Token], lexicons: MentionLexicon
     return [
         mention
         for mention in _match_words(text, tokens, lexicons.opinions, lexicons)
-        if tokens[mention.node].pos not in lexicons.barred
-        and not (mention.word in lexicons.aspects and _is_noun(tokens[mention.node]))
+        if tokens[mention.node].pos not in _FUNCTION_TAGS
+        and not (mention.word in lexicons.aspects and SYMBOL_OF_TAG.get(tokens[mention.node].pos) == NOUN)
     ]
 
 
@@ -297,7 +207,3 @@ def find_node(tokens: Sequence[Token], first: int, last: int) -> int:
         if not first <= tokens[token].head <= last:
             return token
     return first
-
-
-def _is_noun(token: Token) -> bool:
-    return SYMBOL_OF_TAG.get(token.pos) == NOUN

@@ -15,13 +15,20 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 
 from builder.core.records import Reasons, Token
-from builder.engine.described.mentions import AttributeStep, ConjunctionStep, Mention, PolarityStep
+from builder.engine.described.mentions import Mention
 from builder.engine.pairing import Tree, dependency_path, find_roots
 from builder.engine.polarity import read_opinion
 from builder.language.lexicon.resources import Lexicon, OpinionEntry
 
 # ---- Pairs in the dependency tree
 
+_NOUN_TAGS = ("NOUN", "PROPN")
+"""Parts of speech of a conjunct and of an attribute."""
+_CONJUNCTION = "conj"
+_MODIFYING = ("amod", "nmod")
+"""Arcs of a noun that modifies another: amod of the paper, nmod in UD v1."""
+_ASSOCIATIVE, _MARKS = ("assmod", "nmod:assmod", "det"), ("assm", "case:dec")
+"""Arcs of a noun before 的, and of the 的 below it: those of the paper, and of UD v1."""
 _Closest = dict[int, tuple[int, list[Mention]]]
 """Token -> how many arcs below it the closest aspects of a sentence are, and these, in text order."""
 
@@ -102,7 +109,7 @@ def _find_closest(tokens: Sequence[Token], opinion: Mention, closest: _Closest) 
             best = [*best, *nearest] if arcs + below == fewest else nearest
             fewest = arcs + below
         node, arcs = tokens[node].head, arcs + 1
-    return min(best, key=lambda aspect: (_count_between(aspect, opinion), aspect.start))
+    return min(best, key=lambda own: (max(opinion.start - own.end, own.start - opinion.end), own.start))
 
 
 def add_conjuncts(
@@ -111,7 +118,6 @@ def add_conjuncts(
     text: str,
     mention_of: Mapping[int, Mention],
     opinion_tokens: frozenset[int],
-    step: ConjunctionStep,
 ) -> list[PathPair]:
     """Conjunction detection (section 3.2.3): what a `conj` arc joins to an aspect shares its opinion.
 
@@ -121,7 +127,7 @@ def add_conjuncts(
     known = {(pair.aspect.node, pair.opinion.node) for pair in pairs}
     for pair in out:  # grows while it runs
         for token, relation in find_neighbours(tokens, pair.aspect):
-            if relation not in step.relations or token in opinion_tokens or tokens[token].pos not in step.tags:
+            if relation != _CONJUNCTION or token in opinion_tokens or tokens[token].pos not in _NOUN_TAGS:
                 continue
             conjunct = mention_of.get(token) or _name_token(tokens, text, token)
             if (conjunct.node, pair.opinion.node) in known:
@@ -139,24 +145,24 @@ def add_attributes(
     text: str,
     mention_of: Mapping[int, Mention],
     opinion_tokens: frozenset[int],
-    step: AttributeStep,
 ) -> PathPair:
     """Attribute detection (section 3.2.3): `assmod` and nominal `amod` neighbours join the aspect (肉的份量)."""
     attributes = []
     for token, relation in find_neighbours(tokens, pair.aspect):
-        if token in opinion_tokens or tokens[token].pos not in step.tags:
+        if token in opinion_tokens or tokens[token].pos not in _NOUN_TAGS:
             continue
-        dependent = token if tokens[token].head != -1 and _is_below(tokens, token, pair.aspect) else pair.aspect.node
-        associative = relation in step.associative and _find_mark(tokens, dependent, step) is not None
-        if associative or relation in step.modifying:
+        below = pair.aspect.first <= tokens[token].head <= pair.aspect.last
+        dependent = token if below else pair.aspect.node
+        associative = relation in _ASSOCIATIVE and _find_mark(tokens, dependent) is not None
+        if associative or relation in _MODIFYING:
             attributes.append(mention_of.get(token) or _name_token(tokens, text, token))
     return replace(pair, attributes=tuple(attributes)) if attributes else pair
 
 
-def find_marks(tokens: Tree, pair: PathPair, step: AttributeStep) -> list[int]:
+def find_marks(tokens: Tree, pair: PathPair) -> list[int]:
     """The 的 below the parts of an aspect that stands between two of them (肉 的 份量)."""
     parts = (pair.aspect, *pair.attributes)
-    marks = [mark for part in parts if (mark := _find_mark(tokens, part.node, step)) is not None]
+    marks = [mark for part in parts if (mark := _find_mark(tokens, part.node)) is not None]
     last = max(part.start for part in parts)
     return [mark for mark in marks if tokens[mark].start < last]
 
@@ -170,23 +176,14 @@ def find_neighbours(tokens: Tree, mention: Mention) -> Iterator[tuple[int, str]]
         yield number, tokens[mention.node if number == head else number].rel
 
 
-def _is_below(tokens: Sequence[Token], token: int, mention: Mention) -> bool:
-    return mention.first <= tokens[token].head <= mention.last
-
-
-def _find_mark(tokens: Tree, dependent: int, step: AttributeStep) -> int | None:
+def _find_mark(tokens: Tree, dependent: int) -> int | None:
     """The 的 of a dependent, if it has one."""
-    return next((i for i in tokens.children[dependent] if i > dependent and tokens[i].rel in step.marks), None)
+    return next((i for i in tokens.children[dependent] if i > dependent and tokens[i].rel in _MARKS), None)
 
 
 def _name_token(tokens: Sequence[Token], text: str, token: int) -> Mention:
     start, end = tokens[token].start, tokens[token].end
     return Mention(start, end, text[start:end], token, token, token)
-
-
-def _count_between(first: Mention, second: Mention) -> int:
-    """The characters between two mentions."""
-    return max(second.start - first.end, first.start - second.end)
 
 
 # ---- Polarity of a pair
@@ -195,9 +192,7 @@ MIDDLE = 5.0
 LOWEST = 1.0
 
 
-def find_negators(
-    text: str, tokens: Tree, opinion: Mention, lexicon: Lexicon, step: PolarityStep
-) -> list[tuple[int, str]]:
+def find_negators(text: str, tokens: Tree, opinion: Mention, lexicon: Lexicon) -> list[tuple[int, str]]:
     """The tokens in a negation relationship with an opinion (section 3.2.4), each with its relation.
 
     That is a `neg` arc, or any arc to a negator of the lexicon before the opinion: parsers take 不會 for a modal.
@@ -207,8 +202,8 @@ def find_negators(
         for number, relation in find_neighbours(tokens, opinion)
         if number < opinion.first
         and (
-            (relation in step.relations and tokens[number].head != -1)
-            or lexicon.negators.get(text[tokens[number].start : tokens[number].end]) in step.kinds
+            (relation == "neg" and tokens[number].head != -1)
+            or lexicon.negators.get(text[tokens[number].start : tokens[number].end]) == "not"
         )
     ]
 

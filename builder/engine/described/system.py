@@ -10,7 +10,16 @@ from dataclasses import dataclass, replace
 
 from builder.core.records import Element, ReadWord, Reasons, Span, Token, Triplet, polarity_of
 from builder.engine.constituents import Constituent, Phrase, Term
-from builder.engine.described.mentions import Mention, MentionLexicons, Steps, detect_aspects, detect_opinions
+from builder.engine.described.mentions import (
+    ATTRIBUTE,
+    CONJUNCTION,
+    PATH,
+    Mention,
+    MentionLexicons,
+    choose_steps,
+    detect_aspects,
+    detect_opinions,
+)
 from builder.engine.described.pairs import (
     PathPair,
     add_attributes,
@@ -54,9 +63,9 @@ class DescribedEngine:
     """Section 3.2 step by step; all state is the compiled lexicons and rules."""
 
     def __init__(self, lexicon: Lexicon, rules: Sequence[Rule]) -> None:
-        self._steps = Steps.of(rules)
+        self._steps = choose_steps(rules)
         self._lexicon = lexicon
-        self._lexicons = MentionLexicons.of(lexicon, self._steps)
+        self._lexicons = MentionLexicons.of(lexicon, self._steps["described-aspects"])
 
     def extract(self, doc: Doc) -> tuple[Triplet, ...]:
         """The triplets of a review in text order of their opinions, each once."""
@@ -71,10 +80,9 @@ class DescribedEngine:
         """For each opinion the rule that decides, and the place of its aspect: there is one rule that pairs."""
         reading = self._read(doc)
         paired = {pair.opinion.node: pair for pair in self._find_closest(doc, reading)}
-        name = self._steps.path_name
         for opinion in reading.opinions:
             pair = paired.get(opinion.node)
-            yield (name, {name: pair.aspect.start}) if pair else (None, {})
+            yield (PATH, {PATH: pair.aspect.start}) if pair else (None, {})
 
     def find_refusals(self, doc: Doc) -> list[Refusal]:
         """None: section 3.2 takes every opinion word of the lexicon for one."""
@@ -86,7 +94,7 @@ class DescribedEngine:
             return []
         reading = self._read(doc)
         negators = {
-            mention.start: find_negators(reading.text, reading.tokens, mention, self._lexicon, self._steps.polarity)
+            mention.start: find_negators(reading.text, reading.tokens, mention, self._lexicon)
             for mention in reading.opinions
         }
         by_core = {(mention.start, mention.end): mention for mention in reading.opinions}
@@ -121,24 +129,20 @@ class DescribedEngine:
 
     def _pair(self, doc: Doc, reading: _Reading) -> list[PathPair]:
         """Section 3.2.3: the set P, expanded."""
-        pairs, steps = self._find_closest(doc, reading), self._steps
-        mention_of, opinion_tokens = reading.aspect_of, reading.opinion_tokens
-        pairs = add_conjuncts(pairs, reading.tokens, reading.text, mention_of, opinion_tokens, steps.conjunction)
-        return [
-            add_attributes(pair, reading.tokens, reading.text, mention_of, opinion_tokens, steps.attribute)
-            for pair in pairs
-        ]
+        pairs = self._find_closest(doc, reading)
+        words = reading.tokens, reading.text, reading.aspect_of, reading.opinion_tokens
+        if CONJUNCTION in self._steps:
+            pairs = add_conjuncts(pairs, *words)
+        return [add_attributes(pair, *words) for pair in pairs] if ATTRIBUTE in self._steps else pairs
 
     def _make_triplet(self, doc: Doc, reading: _Reading, pair: PathPair) -> Triplet:
-        steps, tokens = self._steps, reading.tokens
-        negators = find_negators(reading.text, tokens, pair.opinion, self._lexicon, steps.polarity)
+        tokens = reading.tokens
+        negators = find_negators(reading.text, tokens, pair.opinion, self._lexicon)
         valence, reasons = classify(pair.opinion, negators)
         spans = _find_spans(tokens, negators)
         opinion, opinion_full = _make_opinion(doc.text, pair.opinion, spans)
         aspect, owner = self._make_aspect(doc, tokens, pair)
-        rules = [steps.conjunction_name if pair.conjunct_of else steps.path_name]
-        if pair.attributes:
-            rules.append(steps.attribute_name)
+        first = CONJUNCTION if pair.conjunct_of else PATH
         return Triplet(
             aspect=aspect,
             aspect_full=aspect,
@@ -147,7 +151,7 @@ class DescribedEngine:
             polarity=polarity_of(valence),
             valence=round(valence, 2),
             owner=owner,
-            rules=tuple(rules),
+            rules=(first, ATTRIBUTE) if pair.attributes else (first,),
             reasons=replace(
                 reasons,
                 aspect=_read_aspect(pair.aspect),
@@ -161,7 +165,7 @@ class DescribedEngine:
     def _make_aspect(self, doc: Doc, tokens: Tree, pair: PathPair) -> tuple[Element, Element | None]:
         """The aspect with its attributes, and its owner: the first part of one of two parts (肉 of 肉的份量)."""
         parts = sorted([pair.aspect, *pair.attributes])
-        marks = find_marks(tokens, pair, self._steps.attribute)
+        marks = find_marks(tokens, pair)
         spans = [(part.start, part.end) for part in parts]
         spans = sorted(dict.fromkeys([*spans, *((tokens[mark].start, tokens[mark].end) for mark in marks)]))
         aspect = make_element(doc.text, spans)

@@ -4,10 +4,11 @@ const KEY = document.querySelector("meta[name=key]").content;
 const PAUSE = 400, LOOK = 200; // milliseconds: after the last key until the examples run; between two looks at the progress
 const KINDS = { changed: "變 changed", lost: "少 lost", added: "多 added" };
 const TEMPLATE = `[my-rule]
-kind = "block"
+kind = "refuse-opinion"
 order = 440
 about = "Opinions that judge nothing in these reviews."
-words = ["還行"]
+patterns = ["CURRENT&WEAK"]
+words = { WEAK = ["還行"] }
 miss = [{ text = "餐點還行", triplets = ["餐點|還行|POS"] }]
 `;
 let rules = [], name = "", saved = "", isMine = false, shown = null, latest = 0, timer = 0;
