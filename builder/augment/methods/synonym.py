@@ -19,10 +19,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Protocol
 
-from builder.augment.characters import distinct, free, replacing
 from builder.augment.constraints import english_sets, english_words
 from builder.augment.method_settings import SynonymSettings as Options
-from builder.augment.records import Edit, Rewrite, Sentence, seeded
+from builder.augment.records import Edit, Rewrite, Sentence, distinct, free, replacing, seeded
 from builder.augment.settings import AugmentSettings
 from builder.core.errors import ResourceError
 from builder.core.files import key_of

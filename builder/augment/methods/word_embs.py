@@ -36,8 +36,7 @@ from builder.augment.boost.classes import (
     sized,
 )
 from builder.augment.boost.hub import MaskedModel, load_masked
-from builder.augment.characters import amount, distinct, free, replacing
-from builder.augment.records import Edit, Rewrite, Sentence, seeded
+from builder.augment.records import Edit, Rewrite, Sentence, amount, distinct, free, replacing, seeded
 from builder.augment.settings import AugmentSettings
 from builder.core.errors import ModelError
 from builder.core.files import key_of
