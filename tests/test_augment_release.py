@@ -405,6 +405,8 @@ def test_a_release_that_fails_verify_is_refused(parent: Path, tmp_path: Path, he
         (["synonym", "--release", "R", "--set", "synonym.rat=1"], "did you mean 'synonym.rate'?"),
         (["synonym", "--release", "R", "--set", "synonym.rate=0.0"], "synonym.rate = 0.0 is not a share above 0"),
         (["synonym", "--release", "R", "--set", "given.language=en"], "cannot be set"),
+        (["cbert", "--release", "R", "--set", "cbert.replacement=best"], "leave it out: `temperature=0` takes"),
+        (["gpt2", "--release", "R", "--set", "gpt2.threads=4"], "leave it out: `--set threads=4` is for all"),
         (["synonym", "--release", "R", "--set", "synonym.thesaurus=missing.txt"], "no thesaurus that can be read"),
         (["synonym", "--release", "nowhere"], "no manifest.json here"),
     ],

@@ -107,12 +107,36 @@ SHARED = frozenset({"seed", "threads", "device", "constraints", "redraws", "flue
 """The settings that all methods share."""
 
 
+GONE = {
+    "again": "a word always gives way to another one",
+    "batch": "batches are counted in tokens",
+    "batch_tokens": "batches are counted in tokens",
+    "decoder": "the embedded network has one layer on either side",
+    "encoder": "the embedded network has one layer on either side",
+    "find": "attention finds the words that make a label",
+    "keep": "what no method may touch is for `--keep` to say",
+    "kinds": "a dictionary of misspellings is used alone",
+    "labels": "a word is told the labels that the view has",
+    "operations": "all four take turns",
+    "opposite": "polarities turn round, and sorted labels from the end",
+    "patience": "a training ends where its validation loss no longer falls",
+    "replacement": "`temperature=0` takes the likeliest word",
+    "rounds": "words are masked once a candidate",
+    "threads": "`--set threads=4` is for all methods",
+}
+"""Settings that sections of earlier versions had, and what holds instead."""
+
+
 def make_settings(options: Mapping[str, object]) -> AugmentSettings:
     """Settings from dotted keys; ConfigError for a key that is not known, and for a value of the wrong type or out of
     range.
     """
-    if strange := next((key for key in options if key.startswith("given")), None):
-        raise ConfigError(f"{strange!r} cannot be set", where="--set")
+    known = flat(AugmentSettings())
+    for key in options:
+        if key.startswith("given"):
+            raise ConfigError(f"{key!r} cannot be set", where="--set")
+        if key not in known and (instead := GONE.get(key.rpartition(".")[2])):
+            raise ConfigError(f"unknown key {key!r}", where="--set", fix=f"leave it out: {instead}")
     return filled(AugmentSettings, options, "--set")
 
 
