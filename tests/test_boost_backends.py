@@ -229,7 +229,7 @@ def test_english_words_are_split_by_a_space_and_chinese_ones_by_a_space_or_into_
     assert any(" " not in text and len(text) == 3 for text in texts), texts
 
 
-@pytest.mark.parametrize("key", ["eda.rate", "spelling.rate", "split.rate", "word_embs.rate"])
+@pytest.mark.parametrize("key", ["eda.rate", "spelling.rate", "split.rate"])
 @pytest.mark.parametrize("value", [0.0, 1.5])
 def test_a_rate_out_of_range_is_refused(key: str, value: float) -> None:
     with pytest.raises(ConfigError, match=key):

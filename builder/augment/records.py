@@ -17,7 +17,6 @@ from builder.core.records import Element, Polarity, Span
 
 T = TypeVar("T")
 Kind = Literal["aspect", "opinion"]
-Doubt = Literal["unfitting", "surprising"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +72,7 @@ class Changed:
 @dataclass(frozen=True, slots=True)
 class Rewrite:
     """`edits` are ordered and do not overlap. `score` is the method's own (log-probability, or None); `label` the
-    sentence's new one, `changed` the marks that are no longer what they were, where the method changes them. `doubt`:
-    why the method itself finds it out of place, where it can tell.
+    sentence's new one, `changed` the marks that are no longer what they were, where the method changes them.
     """
 
     source: str
@@ -82,7 +80,6 @@ class Rewrite:
     score: float | None = None
     label: str | None = None
     changed: tuple[Changed, ...] = ()
-    doubt: Doubt | None = None
 
 
 def rewrite_of(row: Mapping[str, Any]) -> Rewrite:
