@@ -16,19 +16,7 @@ from hypothesis import strategies as st
 
 from builder.augment import survival
 from builder.augment.constraints import CONSTRAINTS, LABEL_SAFE, Cues, broken, make_trial
-from builder.augment.records import (
-    Changed,
-    Doubt,
-    Edit,
-    Mark,
-    Rewrite,
-    Sentence,
-    applied,
-    moved,
-    seeded,
-    stretched,
-    written,
-)
+from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence, applied, moved, seeded, stretched, written
 from builder.augment.run import NOTHING, Judgement, Request, Seen, Sieve, judge_proposals, lost
 from builder.augment.settings import Given, make_settings
 from builder.augment.views import ViewUnit, cut, layer_row, parts, units
@@ -120,12 +108,6 @@ def test_constraints_want_labels_that_stand_apart() -> None:
     assert broken(make_trial(over, candidate(over, ("night", "nighttime")), cues_of("en"))) == "label-touched"
     touching = replace(BATTERY, marks=(replace(marks[0], end=marks[1].start), marks[1]))
     assert broken(make_trial(touching, candidate(touching, ("night", "nighttime")), cues_of("en"))) is None
-
-
-@pytest.mark.parametrize("doubt", [None, "unfitting", "surprising"])
-def test_a_candidate_that_its_method_finds_out_of_place_is_rejected(doubt: Doubt | None) -> None:
-    told = replace(candidate(BATTERY, ("night", "nighttime")), doubt=doubt)
-    assert broken(make_trial(BATTERY, told, cues_of("en"))) == doubt
 
 
 def test_a_contrast_may_be_said_otherwise_but_not_made() -> None:

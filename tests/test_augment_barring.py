@@ -5,7 +5,6 @@ cues that may not come are barred, those that must stay are held, and a view's o
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import tiny_hub
@@ -16,17 +15,13 @@ from builder.augment.constraints import Cue, broken, make_trial, may_not_come, m
 from builder.augment.method_settings import MaskedSeq2SeqSettings
 from builder.augment.methods.masked_seq2seq import Bars, MaskedSeq2Seq, bars, load
 from builder.augment.nets.beam import SearchRows, SearchRules, banned, search
-from builder.augment.nets.fragment_writing import pairs
+from builder.augment.nets.fragments import pairs
 from builder.augment.records import Sentence
 from builder.augment.training import Workplace
-from builder.core.code import code_digest
 from builder.learning.pieces import BOS, SPECIAL, Units
 
 CUES = cues_of("zh")
-TINY = MaskedSeq2SeqSettings(
-    width=32, epochs=2, pretrain_epochs=1, least=16, min_count=1, least_fit=-99.0,
-    most_surprise=999.0,
-)  # fmt: skip
+TINY = MaskedSeq2SeqSettings(width=32, epochs=2, pretrain_epochs=1, least=16, min_count=1)
 REFUSED = {"negator-changed", "degree-changed", "opinion-added", "contrast-added", "aspect-invented"}
 
 
@@ -108,13 +103,8 @@ def test_only_tokens_that_stood_beside_each_other_are_written_so_before_what_fol
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("model")
-
-
-@pytest.fixture(scope="module")
-def method(folder: Path) -> MaskedSeq2Seq:
-    return load(TINY, tiny_hub.chinese(), Workplace(folder), cues=CUES)
+def method(tmp_path_factory: pytest.TempPathFactory) -> MaskedSeq2Seq:
+    return load(TINY, tiny_hub.chinese(), Workplace(tmp_path_factory.mktemp("model")), cues=CUES)
 
 
 def reasons(method: MaskedSeq2Seq) -> list[str | None]:
@@ -130,32 +120,6 @@ def test_hardly_any_candidate_breaks_a_constraint_that_is_told_beforehand(method
     share = lambda listed: sum(one in REFUSED for one in listed) / len(listed)
     assert len(with_them) > 20
     assert share(with_them) < 0.2 < 0.5 < share(without), "a word may still come about across the edge of a fragment"
-
-
-@pytest.mark.parametrize("name", ["beam.py", "fragment_writing.py", "masked_seq2seq.py"])
-def test_how_usual_a_token_is_is_worked_out_again_where_its_code_changed_and_nothing_is_trained(
-    folder: Path, method: MaskedSeq2Seq, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read = Path.read_bytes
-    assert method.usual != 7.0
-    monkeypatch.setattr("builder.augment.nets.fragments.train_phases", lambda *given: pytest.fail("trained again"))
-    monkeypatch.setattr("builder.augment.methods.masked_seq2seq.usual", lambda *given: 7.0)
-    monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b"#" * (path.name == name))
-    monkeypatch.setattr("builder.learning.obtain.code_digest", code_digest.__wrapped__)
-    assert load(TINY, tiny_hub.chinese(), Workplace(folder)).usual == 7.0
-
-
-def test_how_usual_a_token_is_is_worked_out_once_and_only_where_beams_are_to_fit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[object] = []
-    monkeypatch.setattr("builder.augment.methods.masked_seq2seq.usual", lambda reader, cuts: asked.append(cuts) or 7.0)
-    sentences = tiny_hub.chinese()
-    plain = load(replace(TINY, fitting=False), sentences, Workplace(tmp_path / "model"), corpus=sentences[:6])
-    assert (plain.usual, len(asked)) == (1.0, 0)
-    for _ in range(2):
-        fitting = load(TINY, sentences, Workplace(tmp_path / "model"), corpus=sentences[:6])
-        assert (fitting.usual, len(asked), fitting.digest) == (7.0, 1, plain.digest), "kept beside the model"
 
 
 def test_proposals_of_other_lexicons_are_others(method: MaskedSeq2Seq) -> None:

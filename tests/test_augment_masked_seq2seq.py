@@ -19,32 +19,21 @@ from hypothesis import strategies as st
 from builder.augment.method_settings import MaskedSeq2SeqSettings
 from builder.augment.methods.masked_seq2seq import Bars, MaskedSeq2Seq, load
 from builder.augment.nets.beam import SearchRows, SearchRules, banned, search
-from builder.augment.nets.fragment_writing import (
-    Beam,
-    BeamLimits,
-    FragmentReader,
-    Writing,
-    alone,
-    around,
-    fitted,
-    likely,
-    surest,
-    trimmed,
-    usual,
-)
-from builder.augment.nets.fragment_writing import write as write_fragments
 from builder.augment.nets.fragments import (
+    Writing,
     chosen_fragments,
     embedded,
     fragment,
     mask_frag,
     masked,
     starts,
+    trimmed,
     weight,
     widened,
 )
+from builder.augment.nets.fragments import write as write_fragments
 from builder.augment.nets.transformer import LabelledSeq2Seq, MaskedSentence, TwoWayReading, collate
-from builder.augment.records import Edit, Mark, Sentence, applied, moved
+from builder.augment.records import Mark, Sentence, applied, moved
 from builder.augment.training import LABELS, Workplace, bio
 from builder.core.errors import InputError, ModelError
 from builder.learning import loop
@@ -239,75 +228,6 @@ def test_punctuation_stays_and_none_is_written(method: MaskedSeq2Seq) -> None:
     assert {*shown} == {"----，----。----！"}
     free = replace(method, settings=replace(method.settings, whole=False), bars=Bars())
     assert any(edit.start <= 4 < edit.end for each in next(free.propose([one], 6, 1)) for edit in each.edits)
-
-
-def test_of_the_beams_those_count_whose_context_is_likeliest(method: MaskedSeq2Seq) -> None:
-    sentences = tiny_hub.chinese(opinions=False)
-    plain, one, all_of_them = (
-        list(replace(method, settings=replace(method.settings, **changed)).propose(sentences, 4, 1))
-        for changed in (
-            {"fitting": False},
-            {"each": 1, "least_fit": 0.0, "most_surprise": 1.0},
-            {"each": 5, "least_fit": -99.0, "most_surprise": 999.0},
-        )
-    )
-    assert {each.doubt for found in plain for each in found} == {None}
-    assert {each.doubt for found in one for each in found} == {"unfitting", "surprising"}
-    assert {each.doubt for found in all_of_them for each in found} == {None}
-    assert any({each.edits for each in a} - {each.edits for each in b} for a, b in zip(one, plain, strict=True)), (
-        "another than the likeliest"
-    )
-    assert max(map(len, all_of_them)) == 4, "of a beam more than one fragment counts"
-
-
-def test_the_surest_beams_come_first_and_of_two_that_say_nearly_the_same_the_surer() -> None:
-    beams = [
-        Beam((), (Edit(0, 2, "今晚"),), -1.0, 1.0, 3.0),
-        Beam((), (Edit(0, 2, "昨晚"),), -1.0, 1.0, 2.0),
-        Beam((), (Edit(0, 2, "上次"),), -1.0, -2.0),
-        Beam((), (Edit(0, 2, "中午"),), -1.0, -1.0),
-        Beam((), (Edit(3, 4, "來"),), -1.0, 0.5, 4.0),
-    ]
-    chosen = surest("今天去吃飯", beams, 4)
-    assert [one.edits[0].text for one in chosen] == ["昨晚", "來", "中午", "上次"]
-    assert [one.doubt(BeamLimits(5, 0.0, 3.5)) for one in chosen] == [None, "surprising", "unfitting", "unfitting"]
-    assert surest("今天去吃飯", beams, 1) == chosen[:1]
-
-
-def test_a_beam_that_surprises_not_at_all_comes_before_one_that_does_however_it_fits() -> None:
-    calm, odd, never = (
-        Beam((), (Edit(0, 2, "昨晚"),), -1.0, -1.0, 0.0),
-        Beam((), (Edit(0, 2, "上次"),), -1.0, 5.0, 0.5),
-        Beam((), (Edit(3, 4, "來"),), -1.0, 9.0),
-    )
-    assert surest("今天去吃飯", [never, odd, calm], 3) == [calm, odd, never]
-
-
-def test_what_stands_beside_a_fragment_is_hidden_and_told_as_the_network_does() -> None:
-    net = network()
-    item = around((7, 8, 9, 10, 11, 6), 2, 3, MASK, BOS)
-    assert (item.source, item.start, item.target) == ((MASK, MASK, 9, MASK, MASK, MASK), 0, (7, 8, 9, 10, 11, 6))
-    told = torch.log_softmax(logits(net, item), -1)
-    due = sum(float(told[t, i]) for t, i in enumerate(item.target) if t != 2)
-    assert likely(net, [item, ITEM], MASK, 0, 1)[0] == pytest.approx(due, abs=0.006)
-
-
-def test_each_token_beside_a_fragment_and_in_it_is_hidden_alone_and_surprise_counts_in_usual_ones() -> None:
-    items = alone((7, 8, 9, 10, 11, 6), 3, 4, MASK, BOS)
-    assert [(one.start, one.target, one.source.count(MASK)) for one in items] == [
-        (at, (i,), 1) for at, i in enumerate((8, 9, 10, 11, 6), 1)
-    ]
-    reader = FragmentReader(network(), Units(tuple("abcdef"), "char"), 1.0, threads=1)
-    each = usual(reader, [(7, 8, 9)])
-    assert each == pytest.approx(
-        -sum(likely(reader.network, alone((7, 8, 9), 0, 3, MASK, BOS), MASK, 0, 1)) / 3, abs=0.006
-    )
-    listed = [((7, 8, 9, 10, 8), ITEM, [Beam((6, 9, 6), (), -2.0)]), ((7,), ITEM, [])]
-    (beam,), () = fitted(reader, listed, BeamLimits(1, -99.0, 9.0))
-    (twice,), _ = fitted(replace(reader, usual=0.5), listed, BeamLimits(1, -99.0, 9.0))
-    assert twice.surprise == pytest.approx(2 * (beam.surprise or 0.0), abs=0.02)
-    due = -sum(likely(reader.network, alone((7, 6, 9, 6, 8), 1, 4, MASK, BOS), MASK, 0, 1))
-    assert beam.surprise == pytest.approx(due, abs=0.006)
 
 
 def test_a_bound_on_what_is_written_holds_in_long_sentences(method: MaskedSeq2Seq) -> None:

@@ -73,7 +73,10 @@ def parent(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def plan(parent: Path, to: Path, **changed: Any) -> AugmentPlan:
-    made = AugmentPlan("marked", parent, to / "out", to / "work", make_settings({}), copies=2, candidates=2)
+    made = AugmentPlan(
+        method="marked", release=parent, out=to / "out", workdir=to / "work", settings=make_settings({}), copies=2,
+        candidates=2,
+    )  # fmt: skip
     return replace(made, **changed)
 
 
@@ -405,6 +408,10 @@ def test_a_release_that_fails_verify_is_refused(parent: Path, tmp_path: Path, he
         (["synonym", "--release", "R", "--set", "synonym.rat=1"], "did you mean 'synonym.rate'?"),
         (["synonym", "--release", "R", "--set", "synonym.rate=0.0"], "synonym.rate = 0.0 is not a share above 0"),
         (["synonym", "--release", "R", "--set", "given.language=en"], "cannot be set"),
+        (["word-embs"], "unknown augmentation method 'word-embs'; take `bert` with `bert.share=0.1`"),
+        (["bert", "--release", "R", "--set", "word_embs.rate=0.1"], "unknown key 'word_embs.rate'; take `bert` with"),
+        (["cbert", "--release", "R", "--set", "cbert.replacement=best"], "leave it out: `temperature=0` takes"),
+        (["gpt2", "--release", "R", "--set", "gpt2.threads=4"], "leave it out: `--set threads=4` is for all"),
         (["synonym", "--release", "R", "--set", "synonym.thesaurus=missing.txt"], "no thesaurus that can be read"),
         (["synonym", "--release", "nowhere"], "no manifest.json here"),
     ],

@@ -129,7 +129,7 @@ def test_a_pretrained_base_learns_from_raw_reviews_before_the_labelled_sentences
     base = tiny_hub.save(tmp_path / "base", "bart")
     english = tuple(tiny_hub.english(opinions=False))
     more = raw("train", english, [f"{one.text} and more" for one in english])
-    settings = replace(SEQ, base=base, pretrain_epochs=0, masking=masking, whole=False, fitting=False)
+    settings = replace(SEQ, base=base, pretrain_epochs=0, masking=masking, whole=False)
     alone = masked_seq2seq.load(settings, english, Workplace(tmp_path / "alone" / "models"))
     taught = masked_seq2seq.load(
         replace(settings, corpus="train"), english, Workplace(tmp_path / "both" / "models"), corpus=more

@@ -204,10 +204,7 @@ def test_the_shift_of_sets_in_feature_space_is_drawn_and_told(data: Path, tmp_pa
         ({"methods": "synonym:rate=2"}, "--set: synonym.rate = 2.0 is not a share above 0"),
         ({"methods": "synonym:rate"}, "--methods: 'rate' is no key=value; write synonym:key=value"),
         ({"methods": "synonym:speed=2"}, "synonym.speed"),
-        (
-            {"models": "svm"},
-            "--models: no model 'svm'; for absc there are: lstm, cnn, rnn, bert, deberta, fastlcf",
-        ),
+        ({"models": "svm"}, "--models: no model 'svm'; for absc there are: lstm, cnn, rnn, bert, deberta, fastlcf"),
         ({"methods": "none,magic"}, "--methods: 'magic' is neither a method nor a file; known: none, synonym"),
         ({"task": "tc"}, "no row for the task tc (other-task 40)"),
         ({"task": "aste", "models": "tagger"}, "no row for the task aste"),

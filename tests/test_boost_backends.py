@@ -12,7 +12,6 @@ from random import Random
 
 import pytest
 
-from builder.augment import characters
 from builder.augment.methods import eda, spelling
 from builder.augment.records import Mark, Method, Sentence, applied, moved
 from builder.augment.settings import AugmentSettings, Given, make_method, make_settings
@@ -176,20 +175,20 @@ def test_chinese_is_misspelt_by_characters_of_one_sound_or_of_one_shape() -> Non
 
 
 def test_characters_offered_are_common_and_of_the_scripts_that_the_character_is_in() -> None:
-    simplified, traditional = characters._common()
-    for one in characters.same_sound("說") + characters.same_sound("員") + characters.same_shape("鍋"):
+    simplified, traditional = spelling._common()
+    for one in spelling.same_sound("說") + spelling.same_sound("員") + spelling.same_shape("鍋"):
         assert one in traditional
-    for one in characters.same_sound("说") + characters.same_shape("锅"):
+    for one in spelling.same_sound("说") + spelling.same_shape("锅"):
         assert one in simplified
-    assert "媧" in characters.same_shape("鍋")
-    assert characters.same_shape("鍋").count("鍋") == 0
-    assert "银" not in characters.same_shape("很"), "很 is of both scripts: what is Simplified alone is not offered"
+    assert "媧" in spelling.same_shape("鍋")
+    assert spelling.same_shape("鍋").count("鍋") == 0
+    assert "银" not in spelling.same_shape("很"), "很 is of both scripts: what is Simplified alone is not offered"
 
 
 def test_characters_fall_into_their_parts() -> None:
-    assert characters.parts("好") == ("女", "子")
-    assert characters.parts("麵") == ("麥", "面")
-    assert characters.parts("人") == ()
+    assert spelling.parts("好") == ("女", "子")
+    assert spelling.parts("麵") == ("麥", "面")
+    assert spelling.parts("人") == ()
 
 
 @pytest.mark.parametrize(
@@ -230,7 +229,7 @@ def test_english_words_are_split_by_a_space_and_chinese_ones_by_a_space_or_into_
     assert any(" " not in text and len(text) == 3 for text in texts), texts
 
 
-@pytest.mark.parametrize("key", ["eda.rate", "spelling.rate", "split.rate", "word_embs.rate"])
+@pytest.mark.parametrize("key", ["eda.rate", "spelling.rate", "split.rate"])
 @pytest.mark.parametrize("value", [0.0, 1.5])
 def test_a_rate_out_of_range_is_refused(key: str, value: float) -> None:
     with pytest.raises(ConfigError, match=key):

@@ -17,14 +17,13 @@ from builder.augment.bench.classifiers import ClassifierConfig
 from builder.augment.boost import classes, hub, triplets
 from builder.augment.boost.classes import SPECIAL, UNKNOWN, FoldVocabulary, TwoWayConfig, collate, cut, pieces
 from builder.augment.boost.filters import SurrogateReading
-from builder.augment.boost.hub import load_masked
+from builder.augment.boost.hub import MaskedModel
 from builder.augment.method_settings import BoostSettings
-from builder.augment.methods import word_embs
+from builder.augment.nets.hub import MASKED, load_model
 from builder.augment.records import Edit, Mark, Sentence, applied
-from builder.augment.settings import AugmentSettings, Given, make_method, make_settings
+from builder.augment.settings import Given, make_method, make_settings
 from builder.core.errors import ConfigError, ModelError
 from builder.core.records import POLARITIES, Element, Polarity, Triplet
-from builder.learning import obtain
 from builder.learning.task import DiscriminatorConfig, TaggerConfig
 
 SMALL = TwoWayConfig(width=32, char_size=32, layers=2, dropout=0.1, rate=6e-3)
@@ -224,7 +223,7 @@ def test_an_encoder_of_a_folder_is_fine_tuned_with_both_heads(bert: Path, tmp_pa
     made = hub.HubTrainer(str(bert), config).fit(train, valid, 1, tmp_path)
     found = made.read(fresh)
     assert right(found) > 0.8
-    before = load_masked(str(bert)).surprise([one.text for one in fresh], 1)
+    before = MaskedModel(*load_model(str(bert), MASKED)).surprise([one.text for one in fresh], 1)
     assert sum(one.perplexity for one in found) < sum(math.exp(one) for one in before) / 2
     assert hub.HubTrainer(str(bert), config).fit(train, valid, 1, tmp_path).digest == made.digest
     two = english(1, 9)[0]
@@ -233,7 +232,7 @@ def test_an_encoder_of_a_folder_is_fine_tuned_with_both_heads(bert: Path, tmp_pa
 
 
 def test_pseudo_perplexity_of_an_encoder_masks_each_token_in_turn(bert: Path) -> None:
-    model = load_masked(str(bert))
+    model = MaskedModel(*load_model(str(bert), MASKED))
     text = english(1, 10)[0].text
     ids, total = model.ids(text), 0.0
     for at in range(1, len(ids) - 1):
@@ -241,67 +240,6 @@ def test_pseudo_perplexity_of_an_encoder_masks_each_token_in_turn(bert: Path) ->
         with torch.inference_mode():
             total -= float(model.network(masked).logits[0, at].log_softmax(-1)[ids[at]])
     assert math.isclose(model.surprise(["the soup", text], 1)[1], total / (len(ids) - 2), rel_tol=1e-4)
-
-
-def test_the_embedded_masked_model_expects_words_that_fit(tmp_path: Path) -> None:
-    data = english(200, 1)
-    made = make_method(
-        "word-embs",
-        replace(
-            make_settings({"threads": 1, "word_embs.epochs": 5, "word_embs.top": 4}),
-            given=Given(sentences=data, language="en"),
-        ),
-    )
-    fits = total = 0
-    for sentence, row in zip(data[:40], made.propose(data[:40], 4, 1), strict=True):
-        for one in row:
-            (edit,) = one.edits
-            total += 1
-            old = sentence.text[edit.start : edit.end]
-            family = next((words for words in (THINGS, (*GOOD, *BAD)) if old in words), None)
-            fits += family is not None and edit.text in family
-            assert edit.text != old
-            assert not any(mark.start < edit.end and edit.start < mark.end for mark in sentence.marks)
-    assert total > 100
-    # Words of grammar have no other that fits, and are drawn as often as others: opinions are two of six free words.
-    assert fits / total > 0.25
-    assert list(made.propose(data[:5], 4, 1)) == [row for one in data[:5] for row in made.propose([one], 4, 1)]
-
-
-def test_an_embedded_masked_model_is_kept_by_the_code_that_trained_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given = Given(models=tmp_path, sentences=english(20, 1), language="en")
-
-    def folders() -> int:
-        make_method("word-embs", replace(make_settings({"threads": 1, "word_embs.epochs": 1}), given=given))
-        return len(list(tmp_path.iterdir()))
-
-    assert [folders(), folders()] == [1, 1]
-    monkeypatch.setattr(obtain, "code_digest", lambda *parts: "of an edited network")
-    assert folders() == 2
-
-
-def test_a_masked_model_of_a_folder_fills_latin_words_by_one_mask_and_han_ones_by_one_a_character(bert: Path) -> None:
-    made = make_method(
-        "word-embs", replace(make_settings({"threads": 1, "word_embs.base": str(bert)}), given=Given(language="en"))
-    )
-    source = Sentence("x", "the soup was Great .", tuple(pieces("the soup was Great .")), (), None, "en")
-    for one in next(iter(made.propose([source], 6, 1))):
-        text = applied(source.text, one.edits)
-        assert len(text.split()) == 5
-        assert "##" not in text
-    han = Sentence("z", "麵很好吃", ((0, 1), (1, 2), (2, 4)), (Mark(0, 1, "aspect", "POS"),))
-    found = next(iter(made.propose([han], 6, 1)))
-    assert found
-    for one in found:
-        assert applied(han.text, one.edits)[0] == "麵"
-        assert [len(edit.text) for edit in one.edits] == [edit.end - edit.start for edit in one.edits]
-
-
-def test_an_embedded_masked_model_without_texts_says_so() -> None:
-    with pytest.raises(ModelError, match="word-embs: no sentence to learn from"):
-        word_embs.load_embedded(AugmentSettings())
 
 
 def reviews(number: int) -> tuple[tuple[Sentence, ...], dict[str, tuple[Triplet, ...]]]:
@@ -402,7 +340,7 @@ def test_the_papers_numbers_reach_the_surrogate_and_its_texts_are_cut_where_aske
     plain = hub.trainer(make_settings({}), BoostSettings(base=str(bert))).config
     assert (plain.rate, plain.step_items, plain.longest) == (2e-5, 16, 128)
     assert classes.trainer(made, BoostSettings(rate=0.5)).config.rate == 0.5
-    model = load_masked(str(bert), longest=8)
+    model = MaskedModel(*load_model(str(bert), MASKED), 8)
     assert len(model.ids("the soup is good and the staff is kind here")) == 8
 
 

@@ -425,8 +425,7 @@ LOADERS = (
     ("bert", "augment.nets.hub:load"),  # cbert, bert, style-transfer
     ("gpt2", "augment.nets.hub:load"),
     ("bart", "augment.nets.hub:load"),  # masked-seq2seq
-    ("bert", "augment.boost.hub:load_masked"),  # boostaug, word-embs
-    ("bert", "augment.bench.encoders:load"),
+    ("bert", "augment.bench.encoders:load"),  # and boostaug
 )
 """Every way in which weights of a hub are loaded, with a kind of model that it loads."""
 

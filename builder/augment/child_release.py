@@ -20,8 +20,8 @@ from typing import Any
 
 from builder import __version__
 from builder.augment.records import Method
-from builder.augment.run import Judgement, Rejected, count_reasons
-from builder.augment.settings import AugmentSettings, relevant_settings
+from builder.augment.run import Judgement, Plan, Rejected, count_reasons
+from builder.augment.settings import relevant_settings
 from builder.augment.views import Keep, View
 from builder.core.errors import ReleaseError
 from builder.release import layers, package
@@ -38,26 +38,14 @@ TRAIN = "train"
 """The split that is augmented: the others are for measuring."""
 
 
-@dataclass(frozen=True, slots=True)
-class AugmentPlan:
-    """What is asked for. `candidates` are proposed a sentence, up to `copies` kept; `limit` takes so many sentences
-    by chance (0: all). `judge`: a working directory whose models are asked which labels survived.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AugmentPlan(Plan):
+    """`judge`: a working directory whose models are asked which labels survived."""
 
-    method: str
     release: Path
     out: Path
-    workdir: Path
-    settings: AugmentSettings
     view: View = "triplets"
     keep: Keep = "aspect+opinion"
-    copies: int = 4
-    candidates: int = 4
-    seed: int = 13
-    limit: int = 0
-    workers: int = 1
-    engine: str = "local"
-    scheduler: str = ""
     layer: str = ""
     version: str = ""
     judge: Path | None = None

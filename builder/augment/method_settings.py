@@ -58,23 +58,6 @@ class SplitSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class WordEmbsSettings:
-    """Words replaced by what a masked language model expects (Kumar et al. 2020)."""
-
-    rate: float = 0.1
-    """Share of the words that are replaced."""
-    base: str = ""
-    """Masked language model: a hub name or a folder; empty: an embedded one."""
-    top: int = 20
-    """A replacement is drawn from so many likeliest words."""
-    epochs: int = 6
-    """Passes over the training data of the embedded model."""
-
-    def limits(self) -> Limits:
-        return {"rate": share_above_0(self.rate), "top": at_least(1, self.top)}
-
-
-@dataclass(frozen=True, slots=True)
 class BackTranslationSettings:
     """Sentences translated and translated back (Sennrich et al. 2016)."""
 
@@ -231,14 +214,6 @@ class MaskedSeq2SeqSettings(InDomain):
     """Tokens written at once at most, and one more; 0: as many as `r` says."""
     whole: bool = field(default=True, metadata=LATER)
     """Fragments are whole words, punctuation stays, and nothing is written that a constraint would reject."""
-    fitting: bool = field(default=True, metadata=LATER)
-    """The beams that fit best count, within `least_fit` and `most_surprise`; else the likeliest."""
-    each: int = field(default=2, metadata=LATER)
-    """Beams of a fragment that count."""
-    least_fit: float = field(default=-2.0, metadata=LATER)
-    """Least log ratio of the context's likelihood beside the new and the old fragment."""
-    most_surprise: float = field(default=8.0, metadata=LATER)
-    """A fragment may be as unlikely as so many usual tokens."""
     pretrain_epochs: int = 4
     epochs: int = 8
 
@@ -246,7 +221,7 @@ class MaskedSeq2SeqSettings(InDomain):
         return InDomain.limits(self) | {
             "r": (0 < self.r <= 1, "a share above 0 (the paper uses 0.3 to 0.7)"),
             "masking": among(("mask", "mass"), self.masking),
-            **{name: at_least(1, getattr(self, name)) for name in ("beams", "each")},
+            "beams": at_least(1, self.beams),
             "most": at_least(0, self.most),
         }
 
@@ -258,7 +233,7 @@ class CBertSettings(InDomain):
     k: int = 2
     """Words masked in a candidate."""
     share: float = 0.0
-    """Above 0: this share of the tokens is masked instead, each apart (Li et al. 2020 use 0.5)."""
+    """Above 0: this share of the tokens is masked instead, each apart (Li et al. 2020: 0.5; WordEmbsAug: 0.1)."""
     temperature: float = 1.0
     """Temperature of sampling; 0 takes the likeliest word."""
     mask: float = 0.15
@@ -308,10 +283,7 @@ class Gpt2Settings(Training):
     """Layers of the embedded model."""
 
     def limits(self) -> Limits:
-        return Training.limits(self) | {
-            "beams": at_least(1, self.beams),
-            "layers": at_least(1, self.layers),
-        }
+        return Training.limits(self) | {"beams": at_least(1, self.beams), "layers": at_least(1, self.layers)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,16 @@ by arithmetic (`moved`), never by searching, and every row of a child release ca
 from __future__ import annotations
 
 import hashlib
-import random
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from random import Random
+from typing import Any, Literal, Protocol, TypeVar
 
 from builder.core.records import Element, Polarity, Span
 
+T = TypeVar("T")
 Kind = Literal["aspect", "opinion"]
-Doubt = Literal["unfitting", "surprising"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,7 @@ class Changed:
 @dataclass(frozen=True, slots=True)
 class Rewrite:
     """`edits` are ordered and do not overlap. `score` is the method's own (log-probability, or None); `label` the
-    sentence's new one, `changed` the marks that are no longer what they were, where the method changes them. `doubt`:
-    why the method itself finds it out of place, where it can tell.
+    sentence's new one, `changed` the marks that are no longer what they were, where the method changes them.
     """
 
     source: str
@@ -80,7 +80,6 @@ class Rewrite:
     score: float | None = None
     label: str | None = None
     changed: tuple[Changed, ...] = ()
-    doubt: Doubt | None = None
 
 
 def rewrite_of(row: Mapping[str, Any]) -> Rewrite:
@@ -107,9 +106,9 @@ class Method(Protocol):
         """
 
 
-def seeded(seed: int, method: str, item: str) -> random.Random:
+def seeded(seed: int, method: str, item: str) -> Random:
     """The chance of one item: no other item, no order and no number of workers changes it."""
-    return random.Random(
+    return Random(
         int.from_bytes(hashlib.sha256(f"{seed}\0{method}\0{item}".encode("utf-8", "surrogatepass")).digest()[:8], "big")
     )
 
@@ -181,3 +180,68 @@ def moved(span: Span, edits: Sequence[Edit]) -> Span | None:
         elif edit.start < span[1]:
             return None
     return span[0] + shift, span[1] + shift
+
+
+# ---- Choosing words and collecting candidates
+
+TRIES = 4
+"""Draws per wanted candidate before a sentence is held to have no more to give."""
+
+
+def free(sentence: Sentence) -> list[int]:
+    """The words, by index, that hold a letter or digit and share no character with a mark: the ones that may change."""
+    marks, text = sentence.marks, sentence.text
+    if not marks:
+        return [i for i, (start, end) in enumerate(sentence.words) if _wordy(text[start:end])]
+    starts = [mark.start for mark in marks]
+    out = []
+    for i, (start, end) in enumerate(sentence.words):
+        at = bisect_right(starts, end - 1) - 1
+        if (at < 0 or marks[at].end <= start) and _wordy(text[start:end]):
+            out.append(i)
+    return out
+
+
+def _wordy(word: str) -> bool:
+    return word[0].isalnum() or any(map(str.isalnum, word))
+
+
+def inside(marks: Sequence[Span], place: int) -> bool:
+    """Whether something inserted at `place` would stand within one of the spans, which are in order and apart."""
+    at = bisect_left(marks, (place,)) - 1
+    return at >= 0 and place < marks[at][1]
+
+
+def some(random: Random, values: Sequence[T], number: int) -> Sequence[T]:
+    """As Random.sample; of one or two, as nearly always, in a third of the time."""
+    if number == 1:
+        return (random.choice(values),)
+    if number == 2:
+        first, second = random.randrange(len(values)), random.randrange(len(values) - 1)
+        return values[first], values[second + (second >= first)]
+    return random.sample(values, number)
+
+
+def amount(rate: float, words: int) -> int:
+    """How many words a rate asks for: one at least (Wei and Zou 2019, n = max(1, alpha l))."""
+    return max(1, int(rate * words))
+
+
+def replacing(sentence: Sentence, chosen: Sequence[tuple[int, str]]) -> tuple[Edit, ...]:
+    """Words, by index, and what stands in their place, as edits in order."""
+    return tuple(Edit(*sentence.words[i], text) for i, text in sorted(chosen))
+
+
+def distinct(
+    sentence: Sentence, make: Callable[[int], tuple[Edit, ...]], copies: int, tries: int = TRIES
+) -> tuple[Rewrite, ...]:
+    """Up to `copies` candidates with different edits, of `tries` as many; `make` takes the number of the try, and
+    returns () where it finds nothing.
+    """
+    seen: dict[tuple[Edit, ...], None] = {}
+    for number in range(tries * copies):
+        if edits := make(number):
+            seen[edits] = None
+            if len(seen) == copies:
+                break
+    return tuple(Rewrite(sentence.id, edits) for edits in seen)

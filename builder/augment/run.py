@@ -153,6 +153,24 @@ def lost(judged: Judgement, gone: Set[int], reason: str) -> Judgement:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a user asks for, of a release or a file. `candidates` are proposed a sentence, up to `copies` kept; `limit`
+    takes so many sentences by chance (0: all).
+    """
+
+    method: str
+    workdir: Path
+    settings: AugmentSettings
+    copies: int = 4
+    candidates: int = 4
+    seed: int = 13
+    limit: int = 0
+    workers: int = 1
+    engine: str = "local"
+    scheduler: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """What is asked of a method: `candidates` proposals a sentence of `given`, of which up to `copies` are kept;

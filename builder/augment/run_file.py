@@ -16,6 +16,7 @@ from builder.augment import proposing, survival
 from builder.augment.constraints import Trial
 from builder.augment.run import (
     Judgement,
+    Plan,
     Rejected,
     Request,
     Seen,
@@ -33,7 +34,7 @@ from builder.augment.sentence_files import (
     language_of,
     refuse,
 )
-from builder.augment.settings import AugmentSettings, Given, check_method, relevant_settings
+from builder.augment.settings import Given, check_method, relevant_settings
 from builder.core import shards
 from builder.core.errors import ConfigError, InputError
 from builder.core.files import write_atomically
@@ -44,27 +45,17 @@ from builder.release.manifest import sha256
 Tell = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class FilePlan:
-    """As `AugmentPlan`, for a file. `held_out` are files of the same format that no sentence may come from;
-    `with_source` writes the sources too; `strict` refuses a file with a faulty line, else that is left out.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePlan(Plan):
+    """`held_out` are files of the same format that no sentence may come from; `with_source` writes the sources too;
+    `strict` refuses a file with a faulty line, else that is left out.
     """
 
-    method: str
     source: Path
     target: Path
     form: str
-    workdir: Path
-    settings: AugmentSettings
     held_out: tuple[Path, ...] = ()
     language: Language | None = None
-    copies: int = 4
-    candidates: int = 4
-    seed: int = 13
-    limit: int = 0
-    workers: int = 1
-    engine: str = "local"
-    scheduler: str = ""
     with_source: bool = False
     strict: bool = False
 

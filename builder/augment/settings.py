@@ -28,7 +28,6 @@ from builder.augment.method_settings import (
     SplitSettings,
     StyleTransferSettings,
     SynonymSettings,
-    WordEmbsSettings,
 )
 from builder.augment.records import Method, Sentence
 from builder.core.config import filled, flat, written_value
@@ -77,7 +76,6 @@ class AugmentSettings:
     eda: EdaSettings = field(default_factory=EdaSettings)
     spelling: SpellingSettings = field(default_factory=SpellingSettings)
     split: SplitSettings = field(default_factory=SplitSettings)
-    word_embs: WordEmbsSettings = field(default_factory=WordEmbsSettings)
     back_translation: BackTranslationSettings = field(default_factory=BackTranslationSettings)
     boostaug: BoostSettings = field(default_factory=BoostSettings)
     monoaug: BoostSettings = field(default_factory=BoostSettings)
@@ -107,12 +105,44 @@ SHARED = frozenset({"seed", "threads", "device", "constraints", "redraws", "flue
 """The settings that all methods share."""
 
 
+_AS_BERT = "take `bert` with `bert.share=0.1`, which does the same"
+_LIKELIEST = "the likeliest beams count"
+GONE = {
+    "again": "a word always gives way to another one",
+    "batch": "batches are counted in tokens",
+    "batch_tokens": "batches are counted in tokens",
+    "decoder": "the embedded network has one layer on either side",
+    "each": _LIKELIEST,
+    "encoder": "the embedded network has one layer on either side",
+    "find": "attention finds the words that make a label",
+    "fitting": _LIKELIEST,
+    "keep": "what no method may touch is for `--keep` to say",
+    "kinds": "a dictionary of misspellings is used alone",
+    "labels": "a word is told the labels that the view has",
+    "least_fit": _LIKELIEST,
+    "most_surprise": _LIKELIEST,
+    "operations": "all four take turns",
+    "opposite": "polarities turn round, and sorted labels from the end",
+    "patience": "a training ends where its validation loss no longer falls",
+    "replacement": "`temperature=0` takes the likeliest word",
+    "rounds": "words are masked once a candidate",
+    "threads": "`--set threads=4` is for all methods",
+}
+"""Settings that sections of earlier versions had, and what holds instead."""
+
+
 def make_settings(options: Mapping[str, object]) -> AugmentSettings:
     """Settings from dotted keys; ConfigError for a key that is not known, and for a value of the wrong type or out of
     range.
     """
-    if strange := next((key for key in options if key.startswith("given")), None):
-        raise ConfigError(f"{strange!r} cannot be set", where="--set")
+    known = flat(AugmentSettings())
+    for key in options:
+        if key.startswith("given"):
+            raise ConfigError(f"{key!r} cannot be set", where="--set")
+        if key.startswith("word_embs."):
+            raise ConfigError(f"unknown key {key!r}", where="--set", fix=_AS_BERT)
+        if key not in known and (instead := GONE.get(key.rpartition(".")[2])):
+            raise ConfigError(f"unknown key {key!r}", where="--set", fix=f"leave it out: {instead}")
     return filled(AugmentSettings, options, "--set")
 
 
@@ -168,19 +198,12 @@ METHODS: dict[str, tuple[str, str]] = {
         "the words that speak for a label replaced under the opposite one: counterfactual rows",
         "builder.augment.neural:load_style_transfer",
     ),
-    "eda": (
-        "synonyms, insertions, swaps and deletions of a tenth of the words",
-        "builder.augment.methods.eda:load",
-    ),
+    "eda": ("synonyms, insertions, swaps and deletions of a tenth of the words", "builder.augment.methods.eda:load"),
     "spelling": (
         "misspelt words: same sound or shape (Chinese), rules and keyboard (English)",
         "builder.augment.methods.spelling:load",
     ),
     "split": ("words, or characters, split in two", "builder.augment.methods.spelling:load_split"),
-    "word-embs": (
-        "words replaced by what a masked language model expects in their place",
-        "builder.augment.methods.word_embs:load",
-    ),
     "back-translation": (
         "translated into another language and back by two models of yours (Sennrich et al. 2016)",
         "builder.augment.methods.back_translation:load",
@@ -196,9 +219,8 @@ METHODS: dict[str, tuple[str, str]] = {
 def check_method(name: str) -> None:
     """ConfigError, with the known names, for one that is not known."""
     if name not in METHODS:
-        raise ConfigError(
-            f"unknown augmentation method {name!r}", fix=f"{did_you_mean(name, METHODS)}known: {', '.join(METHODS)}"
-        )
+        known = f"{did_you_mean(name, METHODS)}known: {', '.join(METHODS)}"
+        raise ConfigError(f"unknown augmentation method {name!r}", fix=_AS_BERT if name == "word-embs" else known)
 
 
 def make_method(name: str, settings: AugmentSettings) -> Method:

@@ -50,17 +50,15 @@ from builder.learning.loop import scope
 Row = tuple[str, str, list[Span]]
 """Id, text, aspects as [start, end)."""
 APART = CBertSettings(share=0.5, temperature=0.0)
-SEQ = MaskedSeq2SeqSettings(fitting=False)
-"""What reads well is short and bland, and teaches a tagger less: see the README. `--set fitting=true` tells."""
 SOURCES: dict[str, tuple[Any, Callable[..., Method]] | None] = {
     "none": None,
     "synonym": None,
     "bert": (APART, lambda *args, **more: load_cbert(*args, name="bert", **more)),
     "cbert": (APART, load_cbert),
     "gpt2": (Gpt2Settings(), gpt2.load),
-    "masked-seq2seq": (SEQ, masked_seq2seq.load),
-    "without-labels": (replace(SEQ, label_embeddings=False), masked_seq2seq.load),
-    **{f"r={r}": (replace(SEQ, r=r), masked_seq2seq.load) for r in (0.3, 0.4, 0.6, 0.7)},
+    "masked-seq2seq": (MaskedSeq2SeqSettings(), masked_seq2seq.load),
+    "without-labels": (MaskedSeq2SeqSettings(label_embeddings=False), masked_seq2seq.load),
+    **{f"r={r}": (MaskedSeq2SeqSettings(r=r), masked_seq2seq.load) for r in (0.3, 0.4, 0.6, 0.7)},
 }
 PLAIN = ["none", "synonym", "bert", "cbert", "masked-seq2seq"]
 Score = tuple[float, float, float]

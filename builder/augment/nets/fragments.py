@@ -1,7 +1,8 @@
 """Fragments of masked sequence-to-sequence augmentation (Li et al. 2020): which are masked (MaskFrag, section 3.2.1),
-and how the network of `masked-seq2seq` learns to write them (algorithm 1), without their labels first, then with them.
+how the network of `masked-seq2seq` learns to write them (algorithm 1), without their labels first, then with them, and
+how it writes them: forced tokens stay, every other position gets one token, so that the label sequence is the source's.
 
-In: labelled sentences, a network and its tokens. Out: fragments, the network with its weights, and their digest. The
+In: labelled sentences, a network and its tokens. Out: fragments, the network with its weights, and beams of each. The
 paper counts from 1 and its ends are inclusive: positions u to v = u + r * n are the fragment, m
 = v - u + 1 tokens. Here ranges count from 0 and are half-open, so that fragment [u, u + floor(r * n) + 1) is the
 paper's.
@@ -11,20 +12,35 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import accumulate, starmap
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise, starmap
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
 
 from builder.augment.method_settings import MaskedSeq2SeqSettings, describe_settings
 from builder.augment.nets import hub
-from builder.augment.nets.transformer import EmbeddedCore, HubCore, LabelledSeq2Seq, MaskedSentence, loss
+from builder.augment.nets.beam import (
+    Barred,
+    Beams,
+    Pairs,
+    SearchRows,
+    SearchRules,
+    banned,
+    in_batches,
+    search,
+    settled,
+)  # fmt: skip
+from builder.augment.nets.transformer import EmbeddedCore, HubCore, LabelledSeq2Seq, MaskedSentence, collate, loss
 from builder.augment.records import Sentence
 from builder.augment.training import LABELS, Workplace, bio, kept
 from builder.core.errors import ModelError
 from builder.core.records import Span
 from builder.learning.checkpoint import tensor_digest
+from builder.learning.devices import device_of, place
 from builder.learning.loop import scope
 from builder.learning.obtain import (
     Measure,
@@ -35,8 +51,8 @@ from builder.learning.obtain import (
     train_phases,
     training_key,
 )
-from builder.learning.pieces import Inventory
-from builder.learning.task import seed_of
+from builder.learning.pieces import Inventory, own_marks
+from builder.learning.task import Progress, seed_of
 
 NAME = "masked-seq2seq"
 
@@ -258,3 +274,110 @@ def train_fragments(
 def _labelled_tokens(sentence: Sentence, inventory: Inventory) -> LabelledTokens:
     cut = inventory.cut(sentence.text, sentence.words)
     return cut.ids, bio(cut.spans, kept(sentence))
+
+
+# ---- Writing
+
+
+def trimmed(item: MaskedSentence, mask: int) -> MaskedSentence:
+    """The fragment without the forced tokens at its ends: the same masked sentence, and nothing to search for there."""
+    free = [i for i in range(item.start, item.start + len(item.target)) if item.source[i] == mask]
+    if not free:
+        return replace(item, target=())
+    first, end = free[0], free[-1] + 1
+    start = item.start
+    whole = item.source[first - 1] if first > start else item.previous
+    before = item.labels[first - 1] if first else 0
+    return replace(item, start=first, target=item.target[first - start : end - start], previous=whole, before=before)
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How fragments are written. `beams`: the width of the search; `barred`, `pairs`: see `SearchRules`; `never`: more
+    tokens that are not written.
+    """
+
+    beams: int = 5
+    threads: int = 1
+    barred: Barred = field(default_factory=dict)
+    never: Sequence[int] = ()
+    pairs: Pairs | None = None
+
+
+def pairs(texts: Iterable[Sequence[int]], inventory: Inventory, least: int) -> Pairs:
+    """Which tokens stand beside each other in texts `least` times; tokens that are none of a text do beside all."""
+    size = inventory.size
+    beside = torch.tensor([first * size + second for ids in texts for first, second in pairwise(ids)], dtype=torch.long)
+    places, counts = torch.unique(beside, return_counts=True)
+    out = torch.zeros(size * size, dtype=torch.bool).index_fill(0, places[counts >= least], True).view(size, size)
+    out[list(inventory.never)] = True
+    out[:, list(inventory.never)] = True
+    return out
+
+
+class _Steps:
+    """The network as a Stepper: it remembers the state and tells each step the labels around it."""
+
+    def __init__(self, network: LabelledSeq2Seq, items: Sequence[MaskedSentence], pad: int, width: int) -> None:
+        rows = place(collate(items, pad), device_of(network))
+        self.network, self.due = network, rows.due.repeat_interleave(width, 0)
+        self.before = rows.before.repeat_interleave(width, 0)
+        self.state: list[Any] = network.core.remember(network.encode(rows), rows.seen, rows.start, width)
+
+    def __call__(self, last: Tensor, step: int) -> Tensor:
+        return self.network.step(last, self.before[:, step], self.due[:, step], self.state)
+
+    def reorder(self, beams: Tensor) -> None:
+        self.network.core.reorder(self.state, beams)
+
+
+def write(
+    network: LabelledSeq2Seq,
+    items: Sequence[MaskedSentence],
+    inventory: Inventory,
+    writing: Writing,
+    progress: Progress | None = None,
+    free: Sequence[Set[int]] = (),
+) -> Iterator[tuple[int, Beams]]:
+    """(index, beams) of every item, in batches of like length; the tokens are those of the item's whole target. An
+    item's beams depend on it alone, and on what of `barred` is `free` in it.
+    """
+    mask, pad, marks = inventory.mask, pad_of(inventory), own_marks(inventory)
+    short = [trimmed(item, mask) for item in items]
+    device = device_of(network)
+    never = banned(inventory.size, (*inventory.never, *writing.never)).to(device)
+    beside = None if writing.pairs is None else writing.pairs.to(device)
+    rules = SearchRules(never, marks=marks, barred=writing.barred, pairs=beside)
+    order = sorted(
+        (i for i in range(len(items)) if short[i].target), key=lambda i: (len(short[i].target), len(short[i].source), i)
+    )
+    network.eval()
+
+    def work(batch: list[tuple[MaskedSentence, Set[int]]]) -> list[tuple[Beams, float]]:
+        short_items, allowed = [item for item, _ in batch], [numbers for _, numbers in batch]
+        forced = [
+            [-1 if item.source[item.start + t] == mask else i for t, i in enumerate(item.target)]
+            for item in short_items
+        ]
+        begin, lengths = [item.previous for item in short_items], [len(item.target) for item in short_items]
+        rows = SearchRows(begin, lengths, forced, behind=list(map(_behind, short_items)), free=allowed)
+        steps = _Steps(network, short_items, pad, writing.beams)
+        return [(beams, beams.margin) for beams in search(steps, rows, rules, writing.beams)]
+
+    rows = list(zip(short, free or [frozenset()] * len(short), strict=True))
+    with scope(writing.threads), torch.inference_mode():
+        for i, beams in settled(rows, in_batches(order), work, progress):
+            yield i, _whole(items[i], short[i], beams)
+
+
+def _behind(item: MaskedSentence) -> int:
+    """The token behind the fragment."""
+    end = item.start + len(item.target)
+    return item.source[end] if end < len(item.source) else -1
+
+
+def _whole(item: MaskedSentence, short: MaskedSentence, beams: Beams) -> Beams:
+    """Beams of the trimmed fragment with the forced tokens around it again."""
+    at = short.start - item.start
+    head, tail = item.target[:at], item.target[at + len(short.target) :]
+    return Beams(tuple(((*head, *tokens, *tail), score) for tokens, score in beams.sequences), beams.margin)
