@@ -33,7 +33,14 @@ from builder.pipeline.rule_report import quote
 from builder.release.origin import name_reviews
 from builder.reviews.text import view
 from builder.teaching.domain_packs import blank_markup
-from builder.teaching.word_proposals import Found, blank_repeated, can_be_proposed, choose_words, locate
+from builder.teaching.word_proposals import (
+    Found,
+    blank_repeated,
+    can_be_proposed,
+    choose_reviews,
+    choose_words,
+    locate,
+)
 
 HOTEL = [
     "櫃檯人員很親切，可惜魚缸很髒", "魚缸很乾淨，珊瑚很舒服", "珊瑚很舒服，海葵不舒服",
@@ -568,6 +575,17 @@ def test_a_word_is_proposed_by_the_reviews_that_hold_it_and_not_beside_its_parts
         ("aspect", "珊瑚缸", guess_class("珊瑚缸", lexicon), 2),
     ]
     assert rows[1].sentence == "珊瑚很【瑩亮】" and "2 of 3 reviews" in rows[1].evidence
+
+
+def test_reviews_that_hold_aspects_found_too_seldom_are_read_besides() -> None:
+    lexicon = load_lexicon(domain="none")
+    texts = ["珊瑚很美", "海葵好", "房間好", "這裡的珊瑚", "珊瑚", "珊瑚海葵房間"]
+    views = [view(text, lexicon.variants) for text in texts]
+    found = {at: [Found("aspect", 0, 2), Found("opinion", 2, len(texts[at]), 1)] for at in range(3)}
+    assert choose_reviews(views, found, lexicon, support=2, most=100) == [4, 5, 3]
+    assert choose_reviews(views, found, lexicon, support=2, most=8) == [4, 5]
+    found[3] = [Found("aspect", 3, 5)]
+    assert choose_reviews(views, found, lexicon, support=2, most=100) == [5], "珊瑚 was found twice"
 
 
 def test_every_third_proposal_is_an_opinion() -> None:

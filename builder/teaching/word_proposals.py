@@ -38,7 +38,9 @@ from builder.reviews.text import View, view
 # ---- Proposals
 
 _READ = 100_000
-"""The model reads so many characters, of reviews that lie evenly: some three minutes of a core."""
+"""The model reads so many characters, some three minutes of a core: half of them in reviews that lie evenly, half in
+those that hold words which it has found too seldom.
+"""
 _SENTENCE = re.compile(r"[^。！？!?；;：:\n\[\]【】()（）]+")
 _DIGITS = re.compile(r"[0-9０-９]+")
 _REPEATED = 8
@@ -113,18 +115,48 @@ def propose_words(
     """
     from builder.models.shipped import open_reader
 
+    reader, found = open_reader(), dict[int, list[Found]]()
     views = [view(text, lexicon.variants) for text in texts]
-    step = -(-sum(len(own.text) for own in views) // _READ) or 1
-    chosen = range(0, len(views), step)
-    read = open_reader().predict([views[at].text for at in chosen], progress)
-    findings = {at: locate(triplets, lexicon) for at, triplets in zip(chosen, read, strict=True)}
-    return choose_words(texts, views, findings, lexicon, support)
+    total, half = sum(len(own.text) for own in views), _READ // 2
+
+    def read(chosen: Sequence[int]) -> None:
+        read = reader.predict([views[at].text for at in chosen], progress)
+        found.update((at, locate(triplets, lexicon)) for at, triplets in zip(chosen, read, strict=True))
+
+    read(range(0, len(views), 1 if total <= _READ else -(-total // half)))
+    if len(found) < len(views):
+        read(choose_reviews(views, found, lexicon, support, half))
+    return choose_words(texts, views, found, lexicon, support)
 
 
-def choose_words(
-    texts: Sequence[str], views: Sequence[View], found: Mapping[int, Sequence[Found]], lexicon: Lexicon, support: int
-) -> list[Proposal]:
-    """The proposals of what a model found, by index of the text, in some of the views."""
+def choose_reviews(
+    views: Sequence[View], found: Mapping[int, Sequence[Found]], lexicon: Lexicon, support: int, most: int
+) -> list[int]:
+    """The reviews that are worth reading besides, of `most` characters altogether: those that hold most of the aspects
+    that were found in fewer than `support` reviews, for their length.
+    """
+    mentions = _gather(views, found)
+    rare = [
+        word
+        for (kind, word), own in mentions.items()
+        if kind == "aspect" and len(own.places) < support and can_be_proposed(kind, word, lexicon)
+    ]
+    held = {
+        at: count
+        for at, own in enumerate(views)
+        if at not in found and (count := sum(map(own.text.lower().__contains__, rare)))
+    }
+    chosen = []
+    for at in sorted(held, key=lambda at: (-held[at] / len(views[at].text), at)):
+        most -= len(views[at].text)
+        if most < 0:
+            break
+        chosen.append(at)
+    return chosen
+
+
+def _gather(views: Sequence[View], found: Mapping[int, Sequence[Found]]) -> dict[tuple[str, str], _Mentions]:
+    """What was found, by kind and word."""
     mentions: dict[tuple[str, str], _Mentions] = {}
     for at, findings in found.items():
         for one in findings:
@@ -132,6 +164,14 @@ def choose_words(
             if at not in own.places:
                 own.places[at] = one.start, one.end
                 own.signs += one.sign
+    return mentions
+
+
+def choose_words(
+    texts: Sequence[str], views: Sequence[View], found: Mapping[int, Sequence[Found]], lexicon: Lexicon, support: int
+) -> list[Proposal]:
+    """The proposals of what a model found, by index of the text, in some of the views."""
+    mentions = _gather(views, found)
     counts = {key: len(own.places) for key, own in mentions.items()}
     lower = [own.text.lower() for own in views]
     out = []
