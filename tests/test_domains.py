@@ -779,7 +779,7 @@ def test_a_check_shows_what_a_pack_loses_and_counts_what_it_only_words_otherwise
     path.write_text("text\n地點很方便\n好親切的服務\n", encoding="utf-8")
     shown = command("check", tmp_path / "stay", "--reviews", path)
     assert "0 triplets more, 1 fewer, 1 with other words or another polarity" in shown
-    assert "fewer: 地點\t很方便\tPOS\t地點很方便" in shown
+    assert "fewer: 地點\t很方便\tPOS\t地點很【方便】" in shown
 
 
 def test_an_opinion_has_the_valence_of_its_polarity_and_a_class_the_role_of_its_name(tmp_path: Path) -> None:

@@ -189,8 +189,8 @@ def choose_words(
         start, end = views[at].to_source(place)
         meaning = guess_class(word, lexicon) if is_aspect else own.polarity
         evidence = f"found in {named} of {counted(holding, 'review')} that the model read and that hold it"
-        sentence = " ".join(quote(texts[at], start, end).split())
-        out.append(Proposal(kind, texts[at][start:end], meaning, round(confidence, 3), reviews, evidence, sentence))
+        shown = quote(texts[at], start, end)
+        out.append(Proposal(kind, texts[at][start:end], meaning, round(confidence, 3), reviews, evidence, shown))
     return out
 
 
@@ -301,8 +301,13 @@ def _compare(old: Sequence[Triplet], new: Sequence[Triplet]) -> list[tuple[str, 
             out.append(("turned", (triplet, others[0])))
         elif all(_is_shorter(other, triplet) for other in others):
             out.append(("shortened", (triplet, others[0])))
-    out += [("added", (triplet,)) for triplet in new if not any(clashes(triplet, other) for other in old)]
+    out += [("added", (triplet,)) for triplet in find_new(new, old)]
     return out
+
+
+def find_new(own: Sequence[Triplet], other: Sequence[Triplet]) -> list[Triplet]:
+    """The triplets of a reading that speak of no place of which another reading speaks."""
+    return [triplet for triplet in own if not any(clashes(triplet, known) for known in other)]
 
 
 def _is_shorter(triplet: Triplet, other: Triplet) -> bool:
