@@ -76,9 +76,9 @@ def induce_pack(labelled: Path, folder: Path) -> Path:
 
 def measure(labelled: Path, domains: Sequence[str], source: Literal["rules", "E"], errors: int, start: str) -> None:
     """Print a row of scores for each domain, and some sentences of the last one; of ids that begin with `start`."""
-    texts, gold, longest = (
-        {key: value for key, value in rows.items() if key.startswith(start)} for rows in read_gold(labelled)
-    )
+    texts, gold, longest = read_gold(labelled)
+    texts = {key: text for key, text in texts.items() if key.startswith(start)}
+    gold, longest = ({key: rows[key] for key in texts} for rows in (gold, longest))
     aspect = attrgetter("aspect" if longest == gold else "aspect_full")
     short: Answers = {}
     for domain in domains:
