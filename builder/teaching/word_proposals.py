@@ -48,8 +48,6 @@ _REPEATED = 8
 _LONGEST = {"aspect": 8, "opinion": 4}
 _SINGLE = 5
 """A character is proposed as an opinion where the model finds it in so many reviews."""
-_RARELY = 20
-"""Most uses of an aspect judge nothing: a model that finds it in one of so many reviews says enough."""
 _FLOOR = 0.2
 """Less probable opinions are not asked about."""
 _LATIN = re.compile(r"[a-z]{2,12}")
@@ -183,7 +181,7 @@ def choose_words(
             continue
         reviews, holding = sum(word in text for text in lower), sum(word in lower[at] for at in found)
         confidence = named / ((named if is_aspect else holding) + 2)
-        if reviews < support or (named * _RARELY < holding if is_aspect else confidence < _FLOOR):
+        if reviews < support or (not is_aspect and confidence < _FLOOR):
             continue
         at, place = next(iter(own.places.items()))
         start, end = views[at].to_source(place)
