@@ -23,7 +23,7 @@ from builder.core.wording import counted
 from builder.language.lexicon.overlay import save
 from builder.language.lexicon.packs import CARD
 from builder.language.lexicon.resources import Lexicon
-from builder.language.lexicon.tsv_rows import ROLES
+from builder.language.lexicon.tsv_rows import ROLES, as_number
 from builder.reviews.text import view
 
 SHEET = "candidates.csv"
@@ -174,11 +174,8 @@ def _read_row(row: Sequence[str], where: str) -> Proposal:
 
 def _read_number(cell: str) -> float | None:
     """A number, perhaps with a decimal comma; None for anything else."""
-    try:
-        number = float(cell.replace(",", "."))
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
+    number = as_number(cell.replace(",", "."))
+    return number if number is not None and math.isfinite(number) else None
 
 
 def is_class_name(name: str) -> bool:
