@@ -33,7 +33,14 @@ from builder.pipeline.rule_report import quote
 from builder.release.origin import name_reviews
 from builder.reviews.text import view
 from builder.teaching.domain_packs import blank_markup
-from builder.teaching.word_proposals import Found, blank_repeated, can_be_proposed, choose_words, locate
+from builder.teaching.word_proposals import (
+    Found,
+    blank_repeated,
+    can_be_proposed,
+    choose_reviews,
+    choose_words,
+    locate,
+)
 
 HOTEL = [
     "櫃檯人員很親切，可惜魚缸很髒", "魚缸很乾淨，珊瑚很舒服", "珊瑚很舒服，海葵不舒服",
@@ -339,12 +346,12 @@ def test_a_new_pack_composes_the_names_of_its_classes(reviews: Path, tmp_path: P
     assert "hotel." in names.params["composed"]
 
 
-def test_an_opinion_near_five_is_neutral_and_taken_by_answer_alone(tmp_path: Path) -> None:
+def test_a_neutral_opinion_is_taken_by_answer_alone(tmp_path: Path) -> None:
     pack = tmp_path / "hotel"
     pack.mkdir()
     header = "kind,word,meaning,confidence,reviews,evidence,sentence,answer,role\n"
     (pack / "candidates.csv").write_text(
-        header + "opinion,斑駁,5.2,0.99,9,,,yes,\nopinion,走心,5.2,0.99,9,,,,\nopinion,雅致,8,0.99,9,,,,\n",
+        header + "opinion,斑駁,NEU,0.99,9,,,yes,\nopinion,走心,neu,0.99,9,,,,\nopinion,雅致,POS,0.99,9,,,,\n",
         encoding="utf-8",
     )
     lines = command("accept", pack).splitlines()
@@ -570,6 +577,17 @@ def test_a_word_is_proposed_by_the_reviews_that_hold_it_and_not_beside_its_parts
     assert rows[1].sentence == "珊瑚很【瑩亮】" and "2 of 3 reviews" in rows[1].evidence
 
 
+def test_reviews_that_hold_aspects_found_too_seldom_are_read_besides() -> None:
+    lexicon = load_lexicon(domain="none")
+    texts = ["珊瑚很美", "海葵好", "房間好", "這裡的珊瑚", "珊瑚", "珊瑚海葵房間"]
+    views = [view(text, lexicon.variants) for text in texts]
+    found = {at: [Found("aspect", 0, 2), Found("opinion", 2, len(texts[at]), 1)] for at in range(3)}
+    assert choose_reviews(views, found, lexicon, support=2, most=100) == [4, 5, 3]
+    assert choose_reviews(views, found, lexicon, support=2, most=8) == [4, 5]
+    found[3] = [Found("aspect", 3, 5)]
+    assert choose_reviews(views, found, lexicon, support=2, most=100) == [5], "珊瑚 was found twice"
+
+
 def test_every_third_proposal_is_an_opinion() -> None:
     rows = [Proposal("aspect", f"珊瑚{n}", "thing", 0.9, 9, "", "") for n in range(6)]
     rows += [Proposal("opinion", f"瑩{n}", "POS", 0.5, 2, "", "") for n in range(3)]
@@ -663,11 +681,11 @@ def test_rows_of_ones_own_join_the_sheet_and_other_tables_of_the_pack_stay(tmp_p
     classes.write_text("class\trole\tgloss\n# pools\nplace.pool\tpart\tpools\n", encoding="utf-8")
     (pack / "lexicons" / "aspects" / "stay.tsv").write_text("word\tclass\n跳水池\tplace.pool\n", encoding="utf-8")
     write_rows(
-        pack, "aspect;入浴劑;stay.gift;;;;;;part", "opinion;療癒;8;;;;;;", "aspect;班機;stay.other;0.9;3;;;no;thing"
+        pack, "aspect;入浴劑;stay.gift;;;;;;part", "opinion;療癒;POS;;;;;;", "aspect;班機;stay.other;0.9;3;;;no;thing"
     )
     told = command("accept", pack)
     assert "1 aspect and 1 opinion of 3 proposals" in told and "new classes: stay.gift (part)" in told
-    write_rows(pack, "aspect;入浴劑;stay.bath;;;;;;", "opinion;療癒;8;;;;;;")
+    write_rows(pack, "aspect;入浴劑;stay.bath;;;;;;", "opinion;療癒;POS;;;;;;")
     command("accept", pack)
     assert classes.read_text(encoding="utf-8").splitlines()[1:] == [
         "# pools",
@@ -682,7 +700,7 @@ def test_rows_of_ones_own_join_the_sheet_and_other_tables_of_the_pack_stay(tmp_p
 
 def test_what_a_person_states_wins_over_a_proposal_and_two_statements_are_an_error(tmp_path: Path) -> None:
     pack = tmp_path / "stay"
-    own = ("aspect;跳水池;place.pool;;;;;;part", "opinion;療癒;8,5;0,9;3;seen;;yes;")
+    own = ("aspect;跳水池;place.pool;;;;;;part", "opinion;療癒;POS;0,9;3;seen;;yes;")
     write_rows(
         pack,
         *own,
@@ -692,14 +710,14 @@ def test_what_a_person_states_wins_over_a_proposal_and_two_statements_are_an_err
     )
     assert "1 aspect and 1 opinion of 4 proposals" in command("accept", pack)
     lexicon = load_lexicon(domain=str(pack))
-    assert lexicon.aspects["跳水池"].cls == "place.pool" and lexicon.opinions["療癒"].valence == 8.8
+    assert lexicon.aspects["跳水池"].cls == "place.pool" and lexicon.opinions["療癒"].valence == 7.5
     write_rows(pack, *own, "aspect;跳水池;stay.other;0.9;3;seen;;yes;thing")
     with pytest.raises(ResourceError, match=r"'跳水池' is aspect place\.pool and aspect stay\.other; say no to one"):
         command("accept", pack)
 
 
 def test_a_sheet_with_other_columns_or_an_open_quote_is_refused(tmp_path: Path) -> None:
-    write_rows(tmp_path / "stay", 'aspect;"跳水池;stay.other;;;;;;', "opinion;療癒;8;;;;;;")
+    write_rows(tmp_path / "stay", 'aspect;"跳水池;stay.other;;;;;;', "opinion;療癒;POS;;;;;;")
     with pytest.raises(ResourceError, match=r"candidates\.csv: broken CSV \(unexpected end of data\); keep"):
         command("accept", tmp_path / "stay")
     (tmp_path / "stay" / "candidates.csv").write_text("kind,word,note\n", encoding="utf-8")
@@ -722,14 +740,13 @@ def test_a_new_class_that_is_nearly_a_known_one_is_asked_about(tmp_path: Path) -
             "aspect;泳池;two words;;;;;;",
             "'two words' in the column meaning; write a role such as thing or part, or a class: one word",
         ),
-        ("opinion;療癒;11;;;;;;", "'11' in the column meaning; write the polarity of the opinion: POS, NEG or NEU"),
+        ("opinion;療癒;8;;;;;;", "'8' in the column meaning; write the polarity of the opinion: POS, NEG or NEU"),
         ("opinion;療癒;good;;;;;;", "'good' in the column meaning"),
-        ("opinion;療癒;nan;;;;;;", "'nan' in the column meaning"),
-        ("opinion;療癒;8;much;;;;;", "'much' in the column confidence; leave it as it was"),
-        ("opinion;療癒;8;;;;;;part", "'part' in the column role; for an aspect one of"),
+        ("opinion;療癒;POS;much;;;;;", "'much' in the column confidence; leave it as it was"),
+        ("opinion;療癒;POS;;;;;;part", "'part' in the column role; for an aspect one of"),
         ("opinion;療癒", "'' in the column meaning"),
-        ("opinion;療癒;8;;;;;;;more", "10 cells where 9 are due"),
-        ('opinion;"療\n癒";8;;;;;;', "'療\\n癒' in the column word; write the word on one line"),
+        ("opinion;療癒;POS;;;;;;;more", "10 cells where 9 are due"),
+        ('opinion;"療\n癒";POS;;;;;;', "'療\\n癒' in the column word; write the word on one line"),
     ],
 )
 def test_a_row_that_is_broken_names_its_cell(row: str, fault: str, tmp_path: Path) -> None:
@@ -754,7 +771,7 @@ def test_a_check_says_what_the_pack_adds_and_lists_no_word_of_one_review_or_of_a
 
 
 def test_a_check_shows_what_a_pack_loses_and_counts_what_it_only_words_otherwise(tmp_path: Path) -> None:
-    write_rows(tmp_path / "stay", "aspect;珊瑚服務;service.coral;;;;;;other", "opinion;親切;5;;;;;yes;")
+    write_rows(tmp_path / "stay", "aspect;珊瑚服務;service.coral;;;;;;other", "opinion;親切;NEU;;;;;yes;")
     command("accept", tmp_path / "stay")
     never = tmp_path / "stay" / "lexicons" / "not_aspects.tsv"
     never.write_text("word\treason\n地點\ttime\n", encoding="utf-8")
@@ -762,17 +779,17 @@ def test_a_check_shows_what_a_pack_loses_and_counts_what_it_only_words_otherwise
     path.write_text("text\n地點很方便\n好親切的服務\n", encoding="utf-8")
     shown = command("check", tmp_path / "stay", "--reviews", path)
     assert "0 triplets more, 1 fewer, 1 with other words or another polarity" in shown
-    assert "fewer: 地點\t很方便\tPOS\t地點很方便" in shown
+    assert "fewer: 地點\t很方便\tPOS\t地點很【方便】" in shown
 
 
-def test_the_valence_of_a_sheet_is_kept_to_a_step_and_a_class_has_the_role_of_its_name(tmp_path: Path) -> None:
-    valences = {"爛透": 1.5, "掉漆": 2.5, "偏硬": 4.2, "普普": 5, "還行": 6, "好收": 7.5, "神級": 9}
-    rows = [f"opinion;{word};{valence};;;;;yes;" for word, valence in valences.items()]
+def test_an_opinion_has_the_valence_of_its_polarity_and_a_class_the_role_of_its_name(tmp_path: Path) -> None:
+    polarities = {"掉漆": "NEG", "普普": "NEU", "好收": "POS"}
+    rows = [f"opinion;{word};{polarity};;;;;yes;" for word, polarity in polarities.items()]
     write_rows(tmp_path / "shop", *rows, "aspect;珊瑚輪;part.wheel;;;;;;", "aspect;珊瑚館;shop.house;;;;;;")
     shown = command("accept", tmp_path / "shop")
     assert "part.wheel (part), shop.house (thing)" in shown
     lexicon = load_lexicon(domain=str(tmp_path / "shop"))
-    assert [lexicon.opinions[word].valence for word in valences] == [1.8, 2.8, 4.0, 5.0, 6.2, 7.5, 8.8]
+    assert [lexicon.opinions[word].valence for word in polarities] == [2.8, 5.0, 7.5]
 
 
 def test_a_class_that_is_nearly_one_of_more_words_of_the_sheet_is_asked_about(tmp_path: Path) -> None:

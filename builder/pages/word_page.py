@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from builder.core.records import POLARITIES
 from builder.gold.server import LabelSite
 from builder.language.lexicon.domain_sheet import (
     ANSWERS,
@@ -19,7 +20,6 @@ from builder.language.lexicon.domain_sheet import (
     is_class_name,
     order_proposals,
     read_sheet,
-    read_valence,
     write_lexicons,
     write_sheet,
 )
@@ -60,8 +60,8 @@ class SheetBook:
         if answer not in ANSWERS:
             raise ValueError("the answer is yes or no, or empty")
         row = self._rows[place]
-        if row.kind == "opinion":
-            read_valence(meaning)
+        if row.kind == "opinion" and meaning not in POLARITIES:
+            raise ValueError(f"{meaning!r} is no polarity: write POS, NEG or NEU")
         role = row.role
         if row.kind == "aspect":
             _check_name(meaning)

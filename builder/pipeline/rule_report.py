@@ -39,13 +39,13 @@ def documents(connection: sqlite3.Connection, lexicon: Lexicon) -> Iterator[Doc]
 
 
 def quote(text: str, start: int, end: int) -> str:
-    """The sentence around some words, which stand in 【】; a long one is cut."""
+    """The sentence around some words, which stand in 【】, on a line; a long one is cut."""
     begin = max((match.end() for match in _ENDS.finditer(text, 0, start)), default=0)
     until = match.start() if (match := _ENDS.search(text, end)) else len(text)
     first, last = max(begin, start - _AROUND), min(until, end + _AROUND)
     before = ("…" if first > begin else "") + text[first:start]
     behind = text[end:last] + ("…" if last < until else "")
-    return f"{before.lstrip()}【{text[start:end]}】{behind.rstrip()}"
+    return " ".join(f"{before}【{text[start:end]}】{behind}".split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from builder.core.edges import clashes
 from builder.core.errors import ConfigError, InputError
 from builder.core.files import write_atomically
 from builder.core.records import Pool, Triplet
@@ -54,6 +53,7 @@ from builder.teaching.pooling import make_pool
 from builder.teaching.word_proposals import (
     WordEffect,
     blank_repeated,
+    find_new,
     measure_words,
     propose_words,
 )
@@ -61,7 +61,6 @@ from builder.teaching.word_proposals import (
 # ---- Packs
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
-_SNIPPET = 16
 _MARKUP = re.compile(
     r"<(script|style)\b[^<>]*>[^<]*</\1\s*>|</?[A-Za-z][^<>]{0,1000}>|<!--.{0,1000}?-->|&(?:[A-Za-z]{2,8}|#x?[0-9A-Fa-f]{1,6});",
     re.DOTALL,
@@ -209,10 +208,10 @@ def check_domain(
     gained = changed = 0
     lost: list[tuple[Triplet, str]] = []
     for reading, own, other in zip(readings, by_text, before, strict=True):
-        new, same = _part_new(own, other), {triplet.key for triplet in other}
+        new, same = find_new(own, other), {triplet.key for triplet in other}
         gained += len(new)
         changed += sum(triplet.key not in same for triplet in own) - len(new)
-        lost += [(triplet, _cut_snippet(reading.text, triplet.opinion.start)) for triplet in _part_new(other, own)]
+        lost += [(triplet, _quote_opinion(triplet, reading)) for triplet in find_new(other, own)]
     return DomainReport(
         below,
         len(texts),
@@ -221,18 +220,13 @@ def check_domain(
         gained,
         lost,
         changed,
-        [(triplet, _cut_snippet(reading.text, triplet.opinion.spans[0][0])) for triplet, reading in drawn],
+        [(triplet, _quote_opinion(triplet, reading)) for triplet, reading in drawn],
         _count_unknown(readings, reader),
     )
 
 
-def _part_new(own: Sequence[Triplet], other: Sequence[Triplet]) -> list[Triplet]:
-    """The triplets of a reading that speak of no place of which another reading speaks."""
-    return [triplet for triplet in own if not any(clashes(triplet, known) for known in other)]
-
-
-def _cut_snippet(text: str, at: int) -> str:
-    return " ".join(text[max(0, at - _SNIPPET) : at + _SNIPPET].split())
+def _quote_opinion(triplet: Triplet, reading: Reading) -> str:
+    return quote(reading.text, *triplet.opinion.spans[0])
 
 
 def read_reviews(files: Sequence[Path], how: HowToRead = _BY_GUESS) -> list[str]:
@@ -276,7 +270,7 @@ def _count_unknown(readings: Sequence[Reading], reader: Reader) -> list[Proposal
         for word, token in new.items():
             if word not in first:
                 start, end = reading.view.to_source((token.start, token.end))
-                first[word] = (token.pos, reading.text[start:end], " ".join(quote(reading.text, start, end).split()))
+                first[word] = (token.pos, reading.text[start:end], quote(reading.text, start, end))
     often = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_SHOWN_UNKNOWN]
     return [_propose_unknown(word, number, *first[word], reader.lexicon) for word, number in often if number > 1]
 

@@ -38,7 +38,9 @@ from builder.reviews.text import View, view
 # ---- Proposals
 
 _READ = 100_000
-"""The model reads so many characters, of reviews that lie evenly: some three minutes of a core."""
+"""The model reads so many characters, some three minutes of a core: half of them in reviews that lie evenly, half in
+those that hold words which it has found too seldom.
+"""
 _SENTENCE = re.compile(r"[^。！？!?；;：:\n\[\]【】()（）]+")
 _DIGITS = re.compile(r"[0-9０-９]+")
 _REPEATED = 8
@@ -46,8 +48,6 @@ _REPEATED = 8
 _LONGEST = {"aspect": 8, "opinion": 4}
 _SINGLE = 5
 """A character is proposed as an opinion where the model finds it in so many reviews."""
-_RARELY = 20
-"""Most uses of an aspect judge nothing: a model that finds it in one of so many reviews says enough."""
 _FLOOR = 0.2
 """Less probable opinions are not asked about."""
 _LATIN = re.compile(r"[a-z]{2,12}")
@@ -113,18 +113,48 @@ def propose_words(
     """
     from builder.models.shipped import open_reader
 
+    reader, found = open_reader(), dict[int, list[Found]]()
     views = [view(text, lexicon.variants) for text in texts]
-    step = -(-sum(len(own.text) for own in views) // _READ) or 1
-    chosen = range(0, len(views), step)
-    read = open_reader().predict([views[at].text for at in chosen], progress)
-    findings = {at: locate(triplets, lexicon) for at, triplets in zip(chosen, read, strict=True)}
-    return choose_words(texts, views, findings, lexicon, support)
+    total, half = sum(len(own.text) for own in views), _READ // 2
+
+    def read(chosen: Sequence[int]) -> None:
+        read = reader.predict([views[at].text for at in chosen], progress)
+        found.update((at, locate(triplets, lexicon)) for at, triplets in zip(chosen, read, strict=True))
+
+    read(range(0, len(views), 1 if total <= _READ else -(-total // half)))
+    if len(found) < len(views):
+        read(choose_reviews(views, found, lexicon, support, half))
+    return choose_words(texts, views, found, lexicon, support)
 
 
-def choose_words(
-    texts: Sequence[str], views: Sequence[View], found: Mapping[int, Sequence[Found]], lexicon: Lexicon, support: int
-) -> list[Proposal]:
-    """The proposals of what a model found, by index of the text, in some of the views."""
+def choose_reviews(
+    views: Sequence[View], found: Mapping[int, Sequence[Found]], lexicon: Lexicon, support: int, most: int
+) -> list[int]:
+    """The reviews that are worth reading besides, of `most` characters altogether: those that hold most of the aspects
+    that were found in fewer than `support` reviews, for their length.
+    """
+    mentions = _gather(views, found)
+    rare = [
+        word
+        for (kind, word), own in mentions.items()
+        if kind == "aspect" and len(own.places) < support and can_be_proposed(kind, word, lexicon)
+    ]
+    held = {
+        at: count
+        for at, own in enumerate(views)
+        if at not in found and (count := sum(map(own.text.lower().__contains__, rare)))
+    }
+    chosen = []
+    for at in sorted(held, key=lambda at: (-held[at] / len(views[at].text), at)):
+        most -= len(views[at].text)
+        if most < 0:
+            break
+        chosen.append(at)
+    return chosen
+
+
+def _gather(views: Sequence[View], found: Mapping[int, Sequence[Found]]) -> dict[tuple[str, str], _Mentions]:
+    """What was found, by kind and word."""
     mentions: dict[tuple[str, str], _Mentions] = {}
     for at, findings in found.items():
         for one in findings:
@@ -132,6 +162,14 @@ def choose_words(
             if at not in own.places:
                 own.places[at] = one.start, one.end
                 own.signs += one.sign
+    return mentions
+
+
+def choose_words(
+    texts: Sequence[str], views: Sequence[View], found: Mapping[int, Sequence[Found]], lexicon: Lexicon, support: int
+) -> list[Proposal]:
+    """The proposals of what a model found, by index of the text, in some of the views."""
+    mentions = _gather(views, found)
     counts = {key: len(own.places) for key, own in mentions.items()}
     lower = [own.text.lower() for own in views]
     out = []
@@ -143,14 +181,14 @@ def choose_words(
             continue
         reviews, holding = sum(word in text for text in lower), sum(word in lower[at] for at in found)
         confidence = named / ((named if is_aspect else holding) + 2)
-        if reviews < support or (named * _RARELY < holding if is_aspect else confidence < _FLOOR):
+        if reviews < support or (not is_aspect and confidence < _FLOOR):
             continue
         at, place = next(iter(own.places.items()))
         start, end = views[at].to_source(place)
         meaning = guess_class(word, lexicon) if is_aspect else own.polarity
         evidence = f"found in {named} of {counted(holding, 'review')} that the model read and that hold it"
-        sentence = " ".join(quote(texts[at], start, end).split())
-        out.append(Proposal(kind, texts[at][start:end], meaning, round(confidence, 3), reviews, evidence, sentence))
+        shown = quote(texts[at], start, end)
+        out.append(Proposal(kind, texts[at][start:end], meaning, round(confidence, 3), reviews, evidence, shown))
     return out
 
 
@@ -261,8 +299,13 @@ def _compare(old: Sequence[Triplet], new: Sequence[Triplet]) -> list[tuple[str, 
             out.append(("turned", (triplet, others[0])))
         elif all(_is_shorter(other, triplet) for other in others):
             out.append(("shortened", (triplet, others[0])))
-    out += [("added", (triplet,)) for triplet in new if not any(clashes(triplet, other) for other in old)]
+    out += [("added", (triplet,)) for triplet in find_new(new, old)]
     return out
+
+
+def find_new(own: Sequence[Triplet], other: Sequence[Triplet]) -> list[Triplet]:
+    """The triplets of a reading that speak of no place of which another reading speaks."""
+    return [triplet for triplet in own if not any(clashes(triplet, known) for known in other)]
 
 
 def _is_shorter(triplet: Triplet, other: Triplet) -> bool:

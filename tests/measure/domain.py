@@ -1,8 +1,9 @@
 """A domain's words and rules against gold: `python tests/measure/domain.py GOLD DOMAIN… [--new
-TEXTS] [--errors N] [--ids START]`.
+TEXTS] [--source E] [--errors N] [--ids START]`.
 
 GOLD holds sentences as JSON lines with `Text` and `Triplet` (dimABSA 2026), or whole reviews with `text` and `triplets`
-(tests/measure/annotation), gzipped or not. DOMAIN is a name or the folder of a pack. Prints for each domain micro
+(tests/measure/annotation), gzipped or not. DOMAIN is a name or the folder of a pack. The rules read alone; with
+--source E together with the shipped model, as a build does. Prints for each domain micro
 scores, lenient against `opinion` and exact against `opinion_full`, NULL parts left out; with --new also those of a pack
 that `builder words domain new` makes of the texts alone of TEXTS, a file as GOLD, without an answer; with --errors N
 that many sentences of the last domain with what is wrong there; with --ids only texts whose id begins so. Of whole
@@ -19,11 +20,10 @@ import tempfile
 from collections.abc import Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from builder.engine.reader import Recipe, make_reader
+from builder import Extractor
 from builder.gold.metrics import Answer, micro
-from builder.language.lexicon.folders import Folders
 from builder.teaching.domain_packs import make_pack
 
 Answers = dict[str, list[Answer]]
@@ -57,12 +57,13 @@ def main() -> None:
     parser.add_argument("gold", type=Path)
     parser.add_argument("domains", nargs="+")
     parser.add_argument("--new", type=Path)
+    parser.add_argument("--source", choices=["rules", "E"], default="rules")
     parser.add_argument("--errors", type=int, default=0)
     parser.add_argument("--ids", default="")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         made = [str(induce_pack(options.new, Path(folder)))] if options.new else []
-        measure(options.gold, [*made, *options.domains], options.errors, options.ids)
+        measure(options.gold, [*made, *options.domains], options.source, options.errors, options.ids)
 
 
 def induce_pack(labelled: Path, folder: Path) -> Path:
@@ -73,16 +74,15 @@ def induce_pack(labelled: Path, folder: Path) -> Path:
     return make_pack("induced", [raw], folder / "induced").folder
 
 
-def measure(labelled: Path, domains: Sequence[str], errors: int, start: str = "") -> None:
+def measure(labelled: Path, domains: Sequence[str], source: Literal["rules", "E"], errors: int, start: str) -> None:
     """Print a row of scores for each domain, and some sentences of the last one; of ids that begin with `start`."""
-    texts, gold, longest = (
-        {key: value for key, value in rows.items() if key.startswith(start)} for rows in read_gold(labelled)
-    )
+    texts, gold, longest = read_gold(labelled)
+    texts = {key: text for key, text in texts.items() if key.startswith(start)}
+    gold, longest = ({key: rows[key] for key in texts} for rows in (gold, longest))
     aspect = attrgetter("aspect" if longest == gold else "aspect_full")
     short: Answers = {}
     for domain in domains:
-        reader = make_reader(Recipe(folders=Folders(domain=domain)))
-        found = dict(zip(texts, reader.extract(list(texts.values())), strict=True))
+        found = dict(zip(texts, Extractor(domain=domain, source=source).stream(texts.values()), strict=True))
         short = {key: [(t.aspect.text, t.opinion.text, t.polarity) for t in found[key]] for key in found}
         full: Answers = {key: [(aspect(t).text, t.opinion_full.text, t.polarity) for t in found[key]] for key in found}
         lenient, exact = micro(gold, short, "lenient"), micro(longest, full)

@@ -21,12 +21,10 @@ function sentence(text, word) {
   else line.append(visible(text.slice(0, quoted.index)), element("mark", quoted[1], "o"), visible(text.slice(quoted.index + quoted[0].length)));
   return line;
 }
-// A polarity, or the number that stood in its place.
-const polarities = (row) => [...new Set(["POS", "NEG", "NEU", row.meaning])];
 function meaning(row) {
   const field = document.createElement(row.kind === "aspect" ? "input" : "select");
   if (row.kind === "aspect") field.setAttribute("list", "known");
-  else field.replaceChildren(...polarities(row).map((name) => element("option", name)));
+  else field.replaceChildren(...["POS", "NEG", "NEU"].map((name) => element("option", name)));
   field.value = row.meaning; field.setAttribute("aria-label", row.kind === "aspect" ? "class" : "polarity");
   field.addEventListener("change", () => perform(() => answer(row.place, row.answer, field.value)));
   return field;

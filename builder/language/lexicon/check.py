@@ -25,7 +25,7 @@ from builder.core.wording import counted
 from builder.language.lexicon.categories import guess_class
 from builder.language.lexicon.overlay import Overlay, own, save, write
 from builder.language.lexicon.resources import Lexicon
-from builder.language.lexicon.tsv_rows import Finding, LexiconRow, read, read_pairs
+from builder.language.lexicon.tsv_rows import Finding, LexiconRow, as_valence, read, read_pairs
 from builder.reviews.script import Variants, script_of
 from builder.reviews.text import view
 
@@ -144,7 +144,7 @@ class _Lists:
         for name, entries in words.items():
             for row in rows[name]:
                 entries.setdefault(variants.canonical(row.word.lower()), row)
-        categories = {row.word: _number(row.cells[1]) for row in rows["opinion_categories"]}
+        categories = {row.word: as_valence(row.cells[1]) for row in rows["opinion_categories"]}
         return cls(rows, variants, words, {name: value for name, value in categories.items() if value is not None})
 
     def sign(self, word: str) -> int | None:
@@ -204,7 +204,7 @@ def _kinds(lists: _Lists) -> Iterator[Finding]:
                 yield Finding("unused-category", row.word, row.where, f"no entry of {words}/ uses it")
     for table, column in (("opinion_categories", 1), ("context", 2)):
         for row in lists.rows[table]:
-            if _number(row.cells[column]) is None:
+            if as_valence(row.cells[column]) is None:
                 yield Finding("valence", row.word, row.where, f"{row.cells[column]!r} is no number from 1 to 10")
 
 
@@ -327,14 +327,6 @@ def _simplified(char: str) -> bool:
     return script_of(char) == "simplified"
 
 
-def _number(cell: str) -> float | None:
-    try:
-        value = float(cell)
-    except ValueError:
-        return None
-    return value if 1 <= value <= 10 else None
-
-
 def _sign(value: float | None) -> int:
     return 0 if value is None else (value > 5) - (value < 5)
 
@@ -444,10 +436,7 @@ def _check(lesson: Lesson, lexicon: Lexicon) -> None:
     if lesson.table == "aspect":
         fits = lesson.meaning in lexicon.classes
     elif lesson.table == "opinion":
-        try:
-            fits = 1 <= float(lesson.meaning) <= 10
-        except ValueError:
-            fits = False
+        fits = as_valence(lesson.meaning) is not None
     if not fits or not lesson.word.strip() or any(char in "\t\r\n" for char in lesson.word):
         raise ResourceError(
             f"{lesson.word!r} with the meaning {lesson.meaning!r} is no {lesson.table}",

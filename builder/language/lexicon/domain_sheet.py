@@ -18,26 +18,20 @@ from pathlib import Path
 
 from builder.core.errors import ResourceError
 from builder.core.files import read_cells, write_atomically
+from builder.core.records import POLARITIES
 from builder.core.wording import counted
 from builder.language.lexicon.overlay import save
 from builder.language.lexicon.packs import CARD
 from builder.language.lexicon.resources import Lexicon
-from builder.language.lexicon.tsv_rows import ROLES
+from builder.language.lexicon.tsv_rows import ROLES, as_number
 from builder.reviews.text import view
 
 SHEET = "candidates.csv"
 CONFIDENT = 0.5
 """An unanswered proposal of at least this confidence is taken."""
 ANSWERS = {"yes": True, "y": True, "no": False, "n": False, "": None}
-_POLARITIES = {"POS": 7.5, "NEU": 5.0, "NEG": 2.8}
-"""The valence of an opinion of which only its polarity is said."""
-_CLEAR = 0.5
-"""How far from 5 the valence of an opinion is that praises or blames."""
-_LEVELS = (
-    (8.5, "great", 8.8), (6.8, "good", 7.5), (5.0, "fair", 6.2), (3.6, "poor", 4.0), (2.3, "bad", 2.8),
-    (1.0, "terrible", 1.8),
-)  # fmt: skip
-"""The least valence of the categories of a pack's opinions, their names, and the valence that each has."""
+_CATEGORIES = {"POS": ("good", 7.5), "NEU": ("neutral", 5.0), "NEG": ("bad", 2.8)}
+"""Polarity -> the category of a pack's opinions that have it, and its valence."""
 _WORDS = "candidates.tsv"
 """The table of the words that are taken, in aspects/ and in opinions/."""
 _GENERAL = ("generic", "overall")
@@ -51,21 +45,6 @@ _MEMBERS = 3
 _ALIKE = 0.85
 """From this likeness on, a new class may be a slip of a known one (place.rom)."""
 _FIX = "keep the columns, and save as CSV"
-
-
-def name_polarity(valence: float) -> str:
-    """The polarity that an opinion of a valence (1 to 10) has."""
-    return "NEU" if abs(valence - 5) < _CLEAR else "POS" if valence > 5 else "NEG"
-
-
-def read_valence(meaning: str) -> float:
-    """The valence that an opinion has by its polarity, or by a number that stands in its place. ValueError for neither
-    a polarity nor a number from 1 to 10.
-    """
-    valence = _POLARITIES.get(meaning.upper()) or float(meaning.replace(",", "."))
-    if not 1 <= valence <= 10:
-        raise ValueError(f"{meaning!r} is no polarity: write POS, NEG or NEU")
-    return valence
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +95,7 @@ class Proposal:
     @property
     def is_neutral(self) -> bool:
         """Whether it is an opinion that says neither praise nor blame."""
-        return self.kind == "opinion" and name_polarity(read_valence(self.meaning)) == "NEU"
+        return self.kind == "opinion" and self.meaning == "NEU"
 
 
 COLUMNS = tuple(field.name for field in fields(Proposal))
@@ -177,7 +156,7 @@ def _read_row(row: Sequence[str], where: str) -> Proposal:
     is_aspect = cells["kind"] == "aspect"
     if is_aspect and not is_class_name(cells["meaning"]):
         raise refuse("meaning", "write a role such as thing or part, or a class: one word, such as place.room")
-    if not is_aspect and not _is_valence(cells["meaning"]):
+    if not is_aspect and cells["meaning"].upper() not in POLARITIES:
         raise refuse("meaning", "write the polarity of the opinion: POS, NEG or NEU")
     for column in ("confidence", "reviews"):
         if cells[column] and _read_number(cells[column]) is None:
@@ -186,25 +165,17 @@ def _read_row(row: Sequence[str], where: str) -> Proposal:
         raise refuse("answer", "write yes or no or nothing")
     if cells["role"] and cells["role"] not in (ROLES if is_aspect else ()):
         raise refuse("role", f"for an aspect one of {', '.join(ROLES)}; for an opinion nothing")
+    if not is_aspect:
+        cells["meaning"] = cells["meaning"].upper()
     confidence, reviews = _read_number(cells["confidence"]), _read_number(cells["reviews"])
     numbers = {"confidence": 1.0 if confidence is None else confidence, "reviews": int(reviews or 0)}
     return Proposal(**{**cells, **numbers})  # type: ignore[arg-type]
 
 
-def _is_valence(cell: str) -> bool:
-    try:
-        return bool(read_valence(cell))
-    except ValueError:
-        return False
-
-
 def _read_number(cell: str) -> float | None:
     """A number, perhaps with a decimal comma; None for anything else."""
-    try:
-        number = float(cell.replace(",", "."))
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
+    number = as_number(cell.replace(",", "."))
+    return number if number is not None and math.isfinite(number) else None
 
 
 def is_class_name(name: str) -> bool:
@@ -219,22 +190,21 @@ def write_lexicons(folder: Path, name: str, proposals: Sequence[Proposal], core:
     """
     taken = choose_taken(read_as_lexicon(row, name, core) for row in proposals)
     aspects = {row.word: row.meaning for row in taken if row.kind == "aspect"}
-    valences = {row.word: read_valence(row.meaning) for row in taken if row.kind == "opinion"}
-    steps = {word: _level(value) for word, value in valences.items()}
-    categories = {word: f"{name}.{level}" for word, (level, _) in steps.items()}
+    polarities = {row.word: row.meaning for row in taken if row.kind == "opinion"}
+    opinions = {word: f"{name}.{_CATEGORIES[polarity][0]}" for word, polarity in polarities.items()}
     lexicons = folder / "lexicons"
-    levels = {f"{name}.{level}": valence for level, valence in steps.values()}
+    valences = dict(_CATEGORIES[polarity] for polarity in polarities.values())
     roles = choose_roles(taken, core)
     members = {cls: [word for word, own in aspects.items() if own == cls][:_MEMBERS] for cls in aspects.values()}
     classes = [
         (cls, roles[cls], f"{_MARK}: {', '.join(members[cls])}") for cls in sorted(members.keys() - core.classes.keys())
     ]
     new = _merge(lexicons / "aspect_classes.tsv", "class\trole\tgloss", classes)
-    rows = [(cls, f"{value:g}", _MARK) for cls, value in sorted(levels.items())]
+    rows = [(f"{name}.{category}", f"{valence:g}", _MARK) for category, valence in sorted(valences.items())]
     _merge(lexicons / "opinion_categories.tsv", "category\tvalence\tgloss", rows)
     save(lexicons / "aspects" / _WORDS, "word\tclass", sorted(aspects.items()))
-    save(lexicons / "opinions" / _WORDS, "word\tcategory", sorted(categories.items()))
-    return WrittenWords(len(aspects), len(valences), {cls: role for cls, role, _ in new})
+    save(lexicons / "opinions" / _WORDS, "word\tcategory", sorted(opinions.items()))
+    return WrittenWords(len(aspects), len(opinions), {cls: role for cls, role, _ in new})
 
 
 def read_as_lexicon(proposal: Proposal, name: str, core: Lexicon) -> Proposal:
@@ -338,10 +308,3 @@ def write_rules(folder: Path, name: str) -> None:
     path.parent.mkdir(parents=True)
     comment = f"# What {name} adds to the rules of this name in the core."
     write_atomically(path, f'{comment}\n\n[names]\nextends = true\ncomposed = ["{name}."]\n'.encode())
-
-
-def _level(value: float) -> tuple[str, float]:
-    """The category that an opinion of a valence goes into, and its own valence."""
-    if name_polarity(value) == "NEU":
-        return "neutral", 5.0
-    return next((name, own) for least, name, own in _LEVELS if value >= least)

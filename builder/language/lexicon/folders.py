@@ -262,27 +262,16 @@ class Folders:
 
     def describe(self) -> Iterator[Folder]:
         """Every folder with its role and digest, in the order in which they are laid."""
-        shipped = ("lexicons shipped", "lexicons of your own, in place of those shipped")
-        for folder in self.lexicon_folders[:1]:
-            yield Folder(shipped[self.lexicons is not None], folder, folder_digest(folder, "*.tsv"))
-        layers = list_layers(self.domain)
-        for pack in () if self.lexicons else layers:
-            for folder in pack.lexicons:
-                yield Folder(f"lexicons of {_name_layer(pack)}", folder, folder_digest(folder, "*.tsv"))
-        for folder in self.overlays:
-            yield Folder("lexicons of your own, over those shipped", folder, folder_digest(folder, "*.tsv"))
-        for folder in self.imported:
-            yield Folder("lexicons imported into the working directory", folder, folder_digest(folder, "*.tsv"))
-        roles = ("rules shipped", "rules of your own, in place of those shipped")
-        for folder in self.rule_folders[:1]:
-            yield Folder(roles[self.rules is not None], folder, folder_digest(folder, "*.toml"))
-        for pack in () if self.rules else layers:
-            for folder in pack.rules:
-                yield Folder(f"rules of {_name_layer(pack)}", folder, folder_digest(folder, "*.toml"))
-        for folder in self.added_rules:
-            yield Folder("rules of your own, over those shipped", folder, folder_digest(folder, "*.toml"))
-        for folder in self.edited:
-            yield Folder("rules edited in the working directory", folder, folder_digest(folder, "*.toml"))
+        words = "*.tsv", self.lexicons, self.lexicon_folders, self.overlays, self.imported
+        rules = "*.toml", self.rules, self.rule_folders, self.added_rules, self.edited
+        for kind, (pattern, whole, folders, added, own) in (("lexicons", words), ("rules", rules)):
+            placed = [(f"{kind} of your own, in place of those shipped" if whole else f"{kind} shipped", folders[0])]
+            for pack in () if whole else list_layers(self.domain):
+                placed += [(f"{kind} of {_name_layer(pack)}", folder) for folder in getattr(pack, kind)]
+            placed += [(f"{kind} of your own, over those shipped", folder) for folder in added]
+            made = "imported into" if kind == "lexicons" else "edited in"
+            placed += [(f"{kind} {made} the working directory", folder) for folder in own]
+            yield from (Folder(role, folder, folder_digest(folder, pattern)) for role, folder in placed)
 
 
 def _name_layer(pack: Pack) -> str:

@@ -31,6 +31,7 @@ from builder.core.errors import ConfigError, InputError, ResourceError
 from builder.core.wording import counted
 from builder.language.lexicon.overlay import Overlay, Refused, check_name, own
 from builder.language.lexicon.resources import Lexicon
+from builder.language.lexicon.tsv_rows import as_number
 from builder.reviews.script import HAN, script_of
 from builder.reviews.text import view
 
@@ -196,14 +197,6 @@ def read_text(path: Path, encoding: str) -> str:
         raise InputError(
             f"cannot be read: {error}", where=str(path), fix="give its encoding, for example cp950 or gb18030"
         ) from error
-
-
-def as_number(cell: str) -> float | None:
-    """The number in a cell, or None."""
-    try:
-        return float(cell)
-    except ValueError:
-        return None
 
 
 # ---- E-HowNet

@@ -180,34 +180,16 @@ def load_lexicon(directory: Path | None = None, overlays: Sequence[Path] = (), d
             raise ResourceError(
                 f"variant {variant!r} and {canonical!r} differ in length", where=str(root / "variants.tsv")
             )
-    variants = Variants(table)
-    categories = {row[0]: read_valence(row[1], where) for row, where in read_rows(root / "opinion_categories.tsv", 3)}
-    classes = _read_classes(root / "aspect_classes.tsv")
-    plain = {name: _read_as_written(read_pairs(root / f"{name}.tsv"), variants) for name in PLAIN}
-    lexicon = Lexicon(
-        opinions=_entries(root / "opinions", categories, variants, _opinion_maker(categories)),
-        aspects=_entries(root / "aspects", classes, variants, AspectEntry),
-        context=_read_context(root / "context.tsv", variants),
-        degree=plain["degree"],
-        negators=plain["negators"],
-        irrealis=plain["irrealis"],
-        contrast=plain["contrast"],
-        general=plain["general"],
-        not_aspects=plain["not_aspects"],
-        variants=variants,
-        morphemes=plain["morphemes"],
-        categories=MappingProxyType(categories),
-        classes=MappingProxyType(classes),
-        digest=folder_digest(root, "*.tsv"),
-    )
+    empty = Lexicon({}, {}, {}, {}, {}, {}, {}, {}, {}, Variants(table), {}, {}, {}, "")
+    lexicon = replace(_overlaid(empty, root), digest=folder_digest(root, "*.tsv"))
     for overlay in overlays:
+        check_overlay(overlay)
         lexicon = _overlaid(lexicon, overlay)
     return replace(lexicon, word_classes=load_word_classes((root, *overlays)))
 
 
 def _overlaid(lexicon: Lexicon, folder: Path) -> Lexicon:
-    """`lexicon` with the tables of `folder`, which win over what it said."""
-    check_overlay(folder)
+    """`lexicon` with the tables of `folder`, which win over what it said. A whole lexicon lies over an empty one."""
     categories, classes = dict(lexicon.categories), dict(lexicon.classes)
     for path in table_files(folder, "opinion_categories"):
         categories |= {row[0]: read_valence(row[1], where) for row, where in read_rows(path, 3)}

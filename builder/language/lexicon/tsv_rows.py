@@ -58,13 +58,24 @@ def read_pairs(path: Path) -> Mapping[str, str]:
     return MappingProxyType(pairs)
 
 
+def as_number(cell: str) -> float | None:
+    """The number in a cell, or None."""
+    try:
+        return float(cell)
+    except ValueError:
+        return None
+
+
+def as_valence(cell: str) -> float | None:
+    """The valence from 1 to 10 in a cell, or None."""
+    value = as_number(cell)
+    return value if value is not None and 1 <= value <= 10 else None
+
+
 def read_valence(cell: str, where: str) -> float:
     """A valence from 1 to 10; ResourceError for anything else."""
-    try:
-        value = float(cell)
-    except ValueError:
-        value = 0.0
-    if not 1 <= value <= 10:
+    value = as_valence(cell)
+    if value is None:
         raise ResourceError(f"valence {cell!r} is no number from 1 to 10", where=where)
     return value
 
