@@ -167,7 +167,7 @@ def _given_texts(given: tuple[str, ...], source: Path | None, reading: dict[str,
     type=click.Choice(["opinion", "opinion_full"]),
     default="opinion",
     show_default=True,
-    help="The core with its negator, or the whole phrase, which is never interrupted.",
+    help="The core with its negator, or the whole phrase.",
 )
 @click.option(
     "--without-empty",

@@ -149,15 +149,13 @@ def _describe_panel(context: Context) -> str:
         return f"{SHIPPED_JUDGE}."
     limits, calibration = judging.read_limits(context), load_calibration(context.models / judging.SHIPPED)
     rated = f" Its confidences are calibrated on {calibration.source}." if calibration else ""
-    chosen = "" if limits.judged is None else f"; only those of {len(limits.judged)} rules can be left out"
-    unread = (
-        "" if limits.add_unread == limits.add else f", and of {limits.add_unread:g} where the rules read no opinion"
-    )
+    chosen = "" if limits.judged is None else f", and those of all but {len(limits.judged)} rules"
+    unread = "" if limits.add_unread == limits.add else f", or {limits.add_unread:g} where the rules read no opinion"
     return (
-        f"{SHIPPED_JUDGE}. Variant E leaves out triplets of the rules in which it finds no pair (less than "
-        f"{limits.drop:g}), unless the rules were firm or found them neutral{chosen}. Where it doubts the polarity "
-        f"alone, that of the rules stands, but below half of that limit. It adds proposals of {limits.add:g} or more"
-        f"{unread}.{rated}"
+        f"{SHIPPED_JUDGE}. It scores each triplet of the rules from 0 to 1, and one below {limits.drop:g} is left out. "
+        f"Those that the rules were firm about or found neutral stay all the same{chosen}. Where the model doubts the "
+        f"polarity alone, a triplet stays with that of the rules, down to half of that limit. Triplets of the model "
+        f"alone come in from a score of {limits.add:g}{unread}.{rated}"
     )
 
 
