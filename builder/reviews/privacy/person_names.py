@@ -74,6 +74,8 @@ _PRAISED = re.compile(
     f"|{_DEGREE}(?:用心|专业|仔细)|介绍|推荐|服务|解说|招呼)"
 )
 """A name behind a role, and what is said of it: 店長三羊超親切. `kind`: what is said of people alone."""
+_THANKED = re.compile(f" ?(?P<name>{_HAN}{{2}})(?P<kind>){_END}")
+"""A name behind thanks and a role: 感謝主廚三羊。"""
 _OF_PEOPLE = re.compile(
     "[人们妹姐姊哥弟妈爸爷叔姨婆娘公夫妻妇婿儿父母兄孩员生客友团队家]|奶奶"
     "|[艺度容气语吻性格文话音声相貌才品工力质程体务情神率法装长手居]$"
@@ -156,7 +158,8 @@ def role_before(text: str) -> Span | None:
 def _placed(text: str) -> Iterator[Span]:
     roles = [role for role in re.finditer(_ROLE, text) if not (_KNOWN.match(role[0]) and crosses(text, role.start()))]
     for role in roles:  # none is in 首先生
-        praised = _PRAISED.match(text, role.end())
+        thanked = text[role.start() - 1 : role.start()] == "谢"
+        praised = _PRAISED.match(text, role.end()) or (thanked and _THANKED.match(text, role.end()))
         if praised and not crosses(text, praised.end("name")) and _is_nickname(praised["name"], bool(praised["kind"])):
             yield praised.span("name")
         for place in _BEHIND_ROLES:
