@@ -68,11 +68,7 @@ takes 0.9 GB, and each thread maps 64 MB.
 
 
 def datasette(
-    database: Path,
-    title: str,
-    source: str,
-    host: str = "127.0.0.1",
-    extractor: Callable[[], Reads] | None = None,
+    database: Path, title: str, source: str, host: str = "127.0.0.1", extractor: Callable[[], Reads] | None = None
 ) -> Any:
     """An instance of Datasette over an immutable database of ours; ConfigError if the extra is not installed.
 

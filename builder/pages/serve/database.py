@@ -116,19 +116,7 @@ def _store(connection: Any, version: str, split: str, batch: list[ReviewRow]) ->
         language = row["language"]
         script = _SCRIPTS.get(language, "mixed")
         made.append(
-            (
-                row["id"],
-                row["text"],
-                row["source"],
-                None,
-                row["rating"],
-                split,
-                n,
-                script,
-                language,
-                digest,
-                digest,
-            )
+            (row["id"], row["text"], row["source"], None, row["rating"], split, n, script, language, digest, digest)
         )
     reviews.insert(connection, made)
     ids = reviews.ids(connection, [row["id"] for row in batch])
