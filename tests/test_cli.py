@@ -146,8 +146,8 @@ def test_a_command_of_a_group_is_known_by_its_own_name_and_shown_once(here: Comm
 
 
 @pytest.mark.parametrize(("command", "old"), GONE)
-def test_an_option_or_command_that_is_gone_says_what_took_its_place(command: str, old: str, here: Command) -> None:
-    ran = here(*([] if command == "cli" else [command]), old)
+def test_what_is_not_there_says_what_is_in_its_place(command: str, old: str, here: Command) -> None:
+    ran = here(*command.removeprefix("builder").split(), *old.split())
     assert ran.code == 2 and ran.error.endswith(f"; {GONE[command, old]}"), ran.err
 
 

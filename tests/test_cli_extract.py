@@ -65,6 +65,12 @@ def test_several_texts_are_answered_in_order(here: Command) -> None:
     assert "\x1b" not in ran.out, "no colour in a pipe"
 
 
+def test_of_a_very_long_text_the_two_ends_are_shown(here: Command) -> None:
+    shown, answer = here("extract", "湯頭很好喝。" + "好" * 3_000 + "！").out.split("\n", 1)
+    assert shown.startswith("湯頭很好喝。好") and shown.endswith("好！") and " … " in shown and len(shown) < 1_000
+    assert "湯頭  好喝  POS" in answer
+
+
 def test_a_text_without_a_triplet_says_so(here: Command) -> None:
     assert here("extract", "再來", "delicious").out == (
         "再來\n  no triplet\n\ndelicious\n  no triplet: no Chinese character in it\n"

@@ -17,7 +17,7 @@ from test_export import facts, files_of, release, reviews
 from builder.api.building import Release
 from builder.augment.bench.reading import load
 from builder.core.errors import BuilderError
-from builder.pages.serve.database import of_release
+from builder.pages.serve.app import of_release
 from builder.release.diff import between
 from builder.release.reading import opened, rows
 from builder.release.verify import _row, naming_faults, verify

@@ -62,6 +62,9 @@ def test_words_are_joined_only_where_four_characters_in_a_row_stand_alone(text: 
 
 
 def test_each_character_knows_all_that_it_stands_for() -> None:
+    paragraph = repaired_view("<p> 湯好 \n飯香</p><br>")
+    assert paragraph.text == "湯好 \n飯香", "no blank stands around it"
+    assert paragraph.to_source((0, 2)) == (4, 6)
     shown = repaired_view("湯&#40629;\u200b<br>好")
     assert (shown.text, shown.starts, shown.ends) == ("湯麵\n好", (0, 1, 10, 14), (1, 9, 14, 15))
 

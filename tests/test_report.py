@@ -83,6 +83,7 @@ def fill(workdir: Path, *, models: bool = True, gold: bool = True) -> Path:
         )
         reviews.mark_duplicates(connection)
         reviews.reject(connection, "ingest", [("9", "empty", "", ""), ("10", "no-han", "", "ok")])
+        reviews.reject(connection, "self_train", [("r1:1", "replaced", "", "")])
         number = {key: i for i, key in enumerate(TEXTS, start=1)}
         reviews.set_splits(connection, [(split, number[key]) for key, split in SPLITS.items()])
         runs.finish(
@@ -228,8 +229,9 @@ def test_figure_7_is_the_training_set_round_by_round(report: Report) -> None:
 def test_what_went_in_is_what_came_out_or_was_left_out(report: Report) -> None:
     flow = {row["step"]: row["number"] for row in rows(report, "in-and-out")}
     assert flow["rows read"] == flow["rejected"] + flow["repeat another review"] + flow["distinct reviews"] == 10
-    left = {row["stage: reason"]: row["number"] for row in rows(report, "rejects")}
-    assert left == {"ingest: empty": 1, "ingest: no-han": 1, "ingest: duplicate, exact": 1}
+    left = {row["stage: reason"]: (row["number"], row["of"]) for row in rows(report, "rejects")}
+    ingested = ("ingest: empty", "ingest: no-han", "ingest: duplicate, exact")
+    assert left == {"self_train: replaced": (1, "triplets"), **dict.fromkeys(ingested, (1, "rows"))}
     assert [row["file"] for row in rows(report, "by-lexicon")] == ["aspects/food.tsv", "opinions/taste.tsv"] or len(
         rows(report, "by-lexicon")
     ) == 2

@@ -21,7 +21,7 @@ from conftest import ROOT
 from test_serve import Running, check, get, needs_chromium, serving
 
 from builder.core.records import Element, Polarity, Token, Triplet
-from builder.pages.serve import app, database, overview, spans
+from builder.pages.serve import app, overview, spans
 from builder.pages.serve.answering import LONGEST, Extracting
 from builder.pages.serve.selection import Selection
 from builder.reviews.folding import fold
@@ -88,7 +88,7 @@ def fill(workdir: Path, source: str = "C1") -> None:
 def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("browse")
     fill(folder / "w")
-    return database.of_workdir(folder / "w", folder)
+    return app.of_workdir(folder / "w", folder)
 
 
 class Read:
@@ -171,7 +171,7 @@ def test_without_a_release_all_candidates_are_shown(tmp_path: Path) -> None:
         search.index(connection)
         rules = triplets.source(connection, "rules", "rules", "s")
         triplets.propose(connection, rules, [(1, made("湯頭好喝", "湯頭", "好喝", "POS", "subject"))])
-    served = app.datasette(database.of_workdir(tmp_path / "w", tmp_path), "t", "s")
+    served = app.datasette(app.of_workdir(tmp_path / "w", tmp_path), "t", "s")
     assert chips(get(served, "/reviews").text) == ["湯頭·好喝"]
     assert "these are candidates" in get(served, "/").text
     assert re.search(r"<bdi>湯頭</bdi>.*?<span class=\"number\">1</span>", get(served, "/aspects").text, re.S)
@@ -188,7 +188,7 @@ def undecided(tmp_path_factory: pytest.TempPathFactory) -> Any:
         rules = triplets.source(connection, "rules", "rules", "s")
         pairs = [(part[:-1], part[-1]) for part in text.split("，")]
         triplets.propose(connection, rules, [(1, made(text, *pair, "POS", "subject")) for pair in pairs])
-    return app.datasette(database.of_workdir(folder / "w", folder), "t", "s")
+    return app.datasette(app.of_workdir(folder / "w", folder), "t", "s")
 
 
 def test_triplets_of_a_list_stand_in_the_order_of_their_text(undecided: Any) -> None:
@@ -287,7 +287,7 @@ def test_a_histogram_of_many_values_leads_to_all_of_them(tmp_path: Path) -> None
         reviews.insert(connection, rows)
         reviews.set_dates(connection, [(month, f"k{n}") for n, month in enumerate(months, 1)])
         search.index(connection)
-    served = app.datasette(database.of_workdir(tmp_path / "w", tmp_path), "t", "s")
+    served = app.datasette(app.of_workdir(tmp_path / "w", tmp_path), "t", "s")
 
     def shown_months(page: str) -> list[str]:
         return re.findall(r"<bdi>(20\d\d-\d\d)</bdi>", page)
@@ -384,7 +384,7 @@ def test_the_model_of_a_pack_did_not_learn_from_the_rules(tmp_path: Path) -> Non
     with db.writing(tmp_path / "w") as connection, db.atomic(connection):
         runs.finish(connection, "discriminate", "k", {"judged": 9, "judge": f"{runs.PACK_MODEL}restaurant"}, 1.0)
         assert runs.judge(connection) == "shipped model"
-    page = app.datasette(database.of_workdir(tmp_path / "w", tmp_path), "t", "s")
+    page = app.datasette(app.of_workdir(tmp_path / "w", tmp_path), "t", "s")
     for path in ("/review/1", "/"):
         assert "no second opinion" not in get(page, path).text, path
 

@@ -238,6 +238,17 @@ def test_reading_where_nothing_was_built_says_what_to_do(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_build_beside_is_named_where_none_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / db.NAME).touch()
+    monkeypatch.chdir(tmp_path)
+    with (
+        pytest.raises(WorkdirError, match="workdir: no database here; builds here: mine; name it with --workdir"),
+        db.reading(Path("workdir")),
+    ):
+        pass
+
+
 # ---- reading only
 
 

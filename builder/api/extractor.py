@@ -282,8 +282,7 @@ def _make_recipe(
     whole = [folder for folder in folders if (folder / "variants.tsv").is_file()]
     if len(whole) > 1:
         raise ConfigError(
-            f"{' and '.join(map(str, whole))} are whole lexicons",
-            fix="name one of them; the others are to be overlays",
+            f"{' and '.join(map(str, whole))} are whole lexicons", fix="name one of them; the others are to be overlays"
         )
     overlays = tuple(folder for folder in folders if folder not in whole)
     added = Folders(whole[0] if whole else None, overlays, Path(rules) if rules else None, domain=str(domain))

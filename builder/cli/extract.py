@@ -147,7 +147,7 @@ def _given_texts(given: tuple[str, ...], source: Path | None, reading: dict[str,
     "--opinion",
     type=click.Choice(["opinion", "opinion_full"]),
     default="opinion",
-    help="The core with its negator, or the whole phrase, which is never interrupted.",
+    help="The core with its negator, or the whole phrase.",
 )
 @option(
     "--without-empty", is_flag=True, help="Leave out reviews without a triplet, which many readers of ASTE data refuse."

@@ -195,35 +195,52 @@ _NO_PLAN = "build from fewer reviews: `builder status` says what each stage took
 _DESCRIBED = "`builder db sql` reads the table `descriptions`, which says what there is"
 _COMPLETED = '`eval "$(_BUILDER_COMPLETE=bash_source builder)"` completes; zsh_source and fish_source do, too'
 _SHOWN = "`builder build --show-config` says what is set, and where"
-_NEW = {"label": _NO_LABELLER, "plan": _NO_PLAN, "tables": _DESCRIBED, "schema": _DESCRIBED, "completion": _COMPLETED}
-GONE = {("cli", name): new for name, new in _NEW.items()} | {
+_INDUCED = "`builder words domain new NAME --over restaurant --reviews FILE` proposes words"
+_FOUND = "columns and their separator are found; `--dry-run` shows what was understood"
+_NEW = {
+    "induce": _INDUCED,
+    "label": _NO_LABELLER,
+    "plan": _NO_PLAN,
+    "tables": _DESCRIBED,
+    "schema": _DESCRIBED,
+    "completion": _COMPLETED,
+}
+GONE = {("builder", name): new for name, new in _NEW.items()} | {
     ("gold", "label"): _NO_LABELLER,
     ("setup", "plan"): _NO_PLAN,
     ("setup", "completion"): _COMPLETED,
     ("db", "tables"): _DESCRIBED,
     ("db", "schema"): _DESCRIBED,
+    ("build", "--preview"): "`--dry-run` shows what was understood of the input, and stops",
+    ("build", "--delimiter"): _FOUND,
+    ("build", "--separator"): _FOUND,
+    ("score", "--format csv"): "`--format json` writes what programs read",
+    ("annotate export", "--format doccano"): "doccano keeps whole reviews: `builder export RELEASE --format doccano`",
     ("serve", "--compare"): "`builder versions diff BEFORE AFTER` says what changed",
     ("export", "--workdir"): "BIO is over characters: --format bio-chars",
     ("config", "--config"): _SHOWN,
     ("config", "--workdir"): _SHOWN,
     ("pool", "--stratify"): "a pool is a plain sample: make it larger, or of another --split",
     ("pool", "--allocation"): "a pool is a plain sample: make it larger, or of another --split",
-    ("lexicon", "induce"): "`builder words domain new NAME --over restaurant --reviews FILE` proposes words",
+    ("lexicon", "induce"): _INDUCED,
     ("lexicon", "review"): "`builder words domain review NAME` shows the words of a pack",
     ("lexicon", "accept"): "`builder words domain accept NAME` takes the answers",
     ("model", "trim"): "a base is used as it is",
     ("model", "check"): "a build says within seconds, before its first stage, whether its base can serve",
     ("model", "distil"): "the model that builder ships reads on any CPU: `builder extract --source E`",
 }
-"""Options and commands of earlier versions by command, and what stands in their place."""
+"""Options, their values and commands that people type and that are not there, and what stands in their place."""
 
 
 def _find_gone(error: click.UsageError) -> str:
-    """What stands in place of the option or command that is not there; empty where it never was."""
-    if error.ctx is None or not error.message.startswith("No such "):
+    """What stands in place of the option, value or command that is not there; empty where nothing does."""
+    if error.ctx is None or not (error.message.startswith("No such ") or " is not one of " in error.message):
         return ""
     words = {word.strip("'. ") for word in error.message.split()}
-    return next((new for (name, old), new in GONE.items() if name == error.ctx.command.name and old in words), "")
+    path = f" {error.ctx.command_path}"
+    return next(
+        (new for (name, old), new in GONE.items() if path.endswith(f" {name}") and old.split()[-1] in words), ""
+    )
 
 
 @contextmanager

@@ -57,7 +57,7 @@ def draw(triplets: int, reviews: int, seed: int, sheet: Path | None, force: bool
     )
     if drawn.reviews:
         click.echo(
-            f"Read the first {counted(drawn.reviews, 'review')} in full: add what is missing, or say that nothing is"
+            f"Read the first {counted(drawn.reviews, 'review')} in full: add what is missing, or say that nothing is."
         )
     if sheet is not None:
         click.echo(f"fill in {sheet}, then: builder gold audit import {sheet} --annotator NAME{in_workdir(workdir)}")

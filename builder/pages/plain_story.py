@@ -21,10 +21,7 @@ from builder.store.stories import JudgeVerdict, Story, TripletStory
 
 _ENDS = {True: "released", False: "left out", None: "unknown"}
 _POLARITIES = {"POS": "positive", "NEG": "negative", "NEU": "neutral"}
-_JUDGES = {
-    "shipped model": "The model that comes with builder",
-    "discriminator": "The judge that this build trained",
-}
+_JUDGES = {"shipped model": "The model that comes with builder", "discriminator": "The judge that this build trained"}
 _SAYS = {
     "YY": "finds the pair too, and the same polarity",
     "YN": "finds the pair too, but another polarity",

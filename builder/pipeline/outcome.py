@@ -83,7 +83,7 @@ class ReleaseOutcome:
             yield f"Of {counted(rows, 'row')}, {' and '.join(parts)}."
         if apart := self.places.get("in_several_splits"):
             named = counted(self.places["named"], "place")
-            yield f"{apart:,} of {named} have reviews in several splits; --group-column COLUMN keeps each in one."
+            yield f"{apart:,} of {named} have reviews in several splits; --group-column keeps each in one."
         if not self.judged:
             yield "The rules alone found them; no model judged them."
         yield self.quality or "No gold labels were given, so quality is not measured."

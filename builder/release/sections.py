@@ -56,7 +56,7 @@ TRIPLET: Mapping[str, tuple[str, str]] = {
         "element",
         "the core of the judgement with its negator and without words of degree; may be interrupted",
     ),
-    "opinion_full": ("element", "the whole phrase, never interrupted"),
+    "opinion_full": ("element", "the whole phrase; interrupted only by its own aspect (不擔心份量不夠)"),
     "opinion_category": (
         "string or null",
         "category of the opinion in the lexicon; null for a word that it does not hold",

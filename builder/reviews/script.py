@@ -157,9 +157,7 @@ def find_other_language(text: str) -> str | None:
 
 
 def same_script(
-    text: str,
-    wanted: Literal["keep", "traditional", "simplified"],
-    variants: Variants | None = None,
+    text: str, wanted: Literal["keep", "traditional", "simplified"], variants: Variants | None = None
 ) -> str:
     """`text` for release in the wanted script. The length never changes, so offsets of the stored text stay true.
 

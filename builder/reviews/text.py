@@ -276,9 +276,10 @@ def read_part(text: str) -> str:
 
 
 def repaired_view(text: str) -> View:
-    """A text as its writer saw it (`repair`), whole and otherwise as it is: what a release shows."""
+    """A text as its writer saw it (`repair`), without blanks around it and otherwise as it is: what a release shows."""
     shown, starts, ends = repair(text)
-    return View(shown, tuple(starts), tuple(ends))
+    kept = slice(len(shown) - len(shown.lstrip()), len(shown.rstrip()))
+    return View(shown[kept], tuple(starts[kept]), tuple(ends[kept]))
 
 
 def _read_places(text: str) -> tuple[Repaired, Sequence[int]]:

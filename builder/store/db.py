@@ -96,9 +96,9 @@ def reading(workdir: Path, cell: int = queries.CELL, heap: int | None = None) ->
     """
     path = workdir / NAME
     if not path.is_file():
-        raise WorkdirError(
-            "no database here", where=str(workdir), fix="run `builder build` first, or name it with --workdir"
-        )
+        beside = sorted(each.parent.name for each in Path.cwd().glob(f"*/{NAME}") if not workdir.is_absolute())
+        named = f"builds here: {', '.join(beside)}; " if beside else "run `builder build` first, or "
+        raise WorkdirError("no database here", where=str(workdir), fix=f"{named}name it with --workdir")
     with (
         _explained(path),
         closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)) as connection,

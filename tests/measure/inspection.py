@@ -83,10 +83,10 @@ def best(work: Callable[[], object], times: int = 5) -> float:
 
 def pages(workdir: Path, folder: Path, paths: list[str]) -> None:
     """Time pages as the server makes them, from its own copy of the database."""
-    from builder.pages.serve import app, database
+    from builder.pages.serve import app
 
     started = time.process_time()
-    served = app.datasette(database.of_workdir(workdir, folder), "bench", "bench")
+    served = app.datasette(app.of_workdir(workdir, folder), "bench", "bench")
     print(f"copy for the server: {time.process_time() - started:.1f} s, then")
     with asyncio.Runner() as runner:
         for path in paths:

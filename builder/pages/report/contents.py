@@ -48,7 +48,7 @@ def in_and_out(connection: sqlite3.Connection) -> Section:
         missing="Nothing ingested yet: `builder build`.",
     )
     left = [
-        (f"{stage}: {reason}", n, "triplets" if stage == "release" else "rows")
+        (f"{stage}: {reason}", n, "rows" if stage == "ingest" else "triplets")
         for stage, reason, n in asked.rejected(connection)
     ]
     left += [(f"ingest: duplicate, {kind}", n, "rows") for kind, n in asked.duplicates(connection)]

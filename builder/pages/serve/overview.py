@@ -244,10 +244,7 @@ def _models(queried: dict[str, list[dict[str, object]]], chosen: Selection) -> l
 def _words(connection: sqlite3.Connection, chosen: Selection) -> list[Chart]:
     """The released aspects and opinions: both scripts counted as one, shown in the chosen one."""
     made = []
-    for role, title, about in (
-        ("aspect", "Aspects", "named most"),
-        ("opinion", "Opinions", "used most"),
-    ):
+    for role, title, about in (("aspect", "Aspects", "named most"), ("opinion", "Opinions", "used most")):
         rows = browse.list_words(connection, role, chosen.script, _MOST)  # type: ignore[arg-type]
         links = {str(row["shown"]): chosen.link(f"/{role}", word=row["word"]) for row in rows}
         bars = by_polarity(rows, "shown", links)
@@ -272,8 +269,7 @@ def page_of(role: Role) -> Page:
         chosen = replace(await selection(request, datasette), query="", values=())
         given = request.args.get("word") or ""
         known = await ask(
-            datasette,
-            lambda connection: browse.read(connection, role, fold(given), chosen.script, chosen.kinds),
+            datasette, lambda connection: browse.read(connection, role, fold(given), chosen.script, chosen.kinds)
         )
         if known is None:
             return await missing(datasette, request, QueryError(f"no triplet has the {role} {given!r}"))

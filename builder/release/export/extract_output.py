@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from builder.core.errors import ConfigError, printable
+from builder.core.errors import ConfigError, printable, shortened
 from builder.core.records import Triplet
 from builder.release.export.records import extracted
 from builder.reviews.script import HAN
@@ -78,6 +78,8 @@ def laid_out(answers: Iterable[AnsweredText], bracketed: bool = False, colour: b
         yield ("\n" if number else "") + "\n".join(lines) + "\n"
 
 
+_LONGEST = 1_000
+"""Characters of a text that fill half a screen; of a longer one its two ends are shown."""
 Writer = Callable[[Iterable[AnsweredText]], Iterator[str]]
 SHAPES: dict[str, Callable[..., Iterator[str]]] = {"jsonl": json_lines, "csv": csv_rows, "table": laid_out}
 """What `--format` takes."""
@@ -100,8 +102,8 @@ def display_width(text: str) -> int:
 
 def _marked(answer: AnsweredText, colour: bool) -> str:
     """The text on one line; in colour, aspects are underlined and opinions have the colour of their polarity."""
-    if not colour:
-        return _shown(answer.text)
+    if not colour or len(answer.text) > _LONGEST:
+        return shortened(_shown(answer.text), _LONGEST)
     styles: dict[int, set[str]] = {}
     for triplet in answer.triplets:
         marks = (

@@ -51,9 +51,10 @@ _UNNAMED = (
     "哟脊磨阪嗯酿避售束短渴诱鳝挞毫豚脂鲈握迷嘈噌桶寸吞剁憾厦核壶蕉秒喉伤穿燥韧迅喷勾侣瞬狂咽晕促呛追肴膏筒膻欺蛎搜碳煸膜穷兑璃玻趟馋婚剥溢俱籽粑颈感快料般油算辣食荐配锅质汁凉片软类物动爽肥附硬座预层坐另葱划薄腿盐贴递咬焦"
 )
 """Frequent in reviews, and in next to no given name of the 27,595 persons in the dictionary."""
-_FIRST = "超真好太最极巨高男现先总像连特调摔赶冒驻激代两号会二三四五六七八九十几半"
-_NEVER = re.compile(f"[{_WORDS}{_UNNAMED}]|^[{_FIRST}]|^阿[莎沙]$")
-"""What no given name has, or begins with."""
+_FIRST = "超真好太最极巨高男现先总像连特调摔赶冒驻激代两号会几半"
+_UNLIKELY = re.compile(f"[{_WORDS}{_UNNAMED}]|^[{_FIRST}]|^阿[莎沙]$")
+_NEVER = re.compile(f"{_UNLIKELY.pattern}|^[二三四五六七八九十]")
+"""What no given name has, or begins with; a nickname may begin with a number: 三羊."""
 _NO_NAME = frozenset(
     ["Nice", "Good", "Great", "Very", "Super", "Perfect", "Best", "Line", "Google", "Pay", "Wifi", "Cool", "Lady",
      "Girl", "Boy", "Man", "Miss", "Btw", "Friendly", "Kind", "The", "This", "That", "And", "But", "Bar", "Vip"]
@@ -66,6 +67,20 @@ _SAID = '[ 「『“"：:]{0,2}'
 _CARE = "热情|细心|用心|贴心|专业|亲切|热心|耐心"
 _STAFF = f"(?:{_ROLE}|的?(?:那位|这位|男|女)?(?:{_ROLE}|[女男][生孩的]|姑娘|妹子|帅哥|美女|小伙子))"
 _SERVED = f"的?(?:{_CARE})?的?(?:服务|招待|推荐|介绍|接待|照顾|帮忙|协助|料理|{_CARE})"
+_DEGREE = "(?:真的?是?|总是|一直|实在|超级?|非常|十分|特别|相当|有够|[也都很好蛮挺满太最不]){1,4}"
+_KIND = "有?(?:亲切|热情|热心|耐心|细心|贴心|礼貌|客气|友善|健谈|幽默)"
+_PRAISED = re.compile(
+    f" ?(?P<name>{_HAN}{{2}})(?:(?P<kind>{_DEGREE}{_KIND}|主动|帮我)"
+    f"|{_DEGREE}(?:用心|专业|仔细)|介绍|推荐|服务|解说|招呼)"
+)
+"""A name behind a role, and what is said of it: 店長三羊超親切. `kind`: what is said of people alone."""
+_THANKED = re.compile(f" ?(?P<name>{_HAN}{{2}})(?P<kind>){_END}")
+"""A name behind thanks and a role: 感謝主廚三羊。"""
+_OF_PEOPLE = re.compile(
+    "[人们妹姐姊哥弟妈爸爷叔姨婆娘公夫妻妇婿儿父母兄孩员生客友团队家]|奶奶"
+    "|[艺度容气语吻性格文话音声相貌才品工力质程体务情神率法装长手居]$"
+)
+"""What nouns have that are kin of a person, or a trait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +158,10 @@ def role_before(text: str) -> Span | None:
 def _placed(text: str) -> Iterator[Span]:
     roles = [role for role in re.finditer(_ROLE, text) if not (_KNOWN.match(role[0]) and crosses(text, role.start()))]
     for role in roles:  # none is in 首先生
+        thanked = text[role.start() - 1 : role.start()] == "谢"
+        praised = _PRAISED.match(text, role.end()) or (thanked and _THANKED.match(text, role.end()))
+        if praised and not crosses(text, praised.end("name")) and _is_nickname(praised["name"], bool(praised["kind"])):
+            yield praised.span("name")
         for place in _BEHIND_ROLES:
             if before := place.before.match(text, role.end()):
                 yield from _named(text, before.end(), place)
@@ -225,6 +244,16 @@ def _common(name: str, firm: bool = False) -> bool:
     if kind == "nr" and name[0] in _SURNAMES:
         kind = "nrt"
     return frequency(name) > (150 if firm else _NAME_COUNTS.get(kind, 16))
+
+
+def _is_nickname(name: str, kind: bool) -> bool:
+    """Whether two characters between a role and its praise may be a nickname: no word, or a rarer noun. One that is
+    made of characters of the table is a nickname where the praise is for people alone (`kind`): millet is not kind.
+    """
+    if not is_word(name):
+        return frequency(name) <= 4 and not _UNLIKELY.search(name)
+    rare_noun = tagged(name)[0][1][0] == "n" and frequency(name) <= (3_000 if kind else 1_000)
+    return rare_noun and (kind or not _UNLIKELY.search(name)) and not is_area(name) and not _OF_PEOPLE.search(name)
 
 
 def _is_name(name: str, firm: bool, ends: bool = False) -> bool:
