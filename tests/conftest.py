@@ -405,3 +405,21 @@ def contents(folder: Path) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def tree() -> Callable[[Path], dict[str, str]]:
     return contents
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """One headless browser for all pages that a process of tests opens."""
+    from chromium import CHROMIUM, Browser
+
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed")
+    made = Browser()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def browser(chromium: Any) -> Any:
+    chromium.clear()
+    return chromium

@@ -5,19 +5,17 @@ from __future__ import annotations
 import ast
 import csv
 import re
-import subprocess
-import sys
 from itertools import product
 from pathlib import Path
 
 import pytest
+from chromium import Browser, serving
 from click.testing import CliRunner
-from conftest import Command, environment
-from devtools import Browser, needed
+from conftest import Command
 from reading import written
 
 from builder import Extractor
-from builder.cli.domain import domain
+from builder.cli.domain import domain, review
 from builder.core.errors import ConfigError, InputError, ResourceError
 from builder.core.records import Element, Polarity, Triplet
 from builder.engine import make_engine
@@ -409,9 +407,10 @@ def test_the_page_of_a_pack_keeps_answers_and_names_classes(reviews: Path, tmp_p
     assert (lexicon.role("魚缸"), lexicon.aspects["珊瑚"].cls) == ("part", "place.generic")
 
 
-def test_the_page_of_a_pack_is_worked_by_key_and_hides_no_character(reviews: Path, tmp_path: Path) -> None:
+def test_the_page_of_a_pack_is_worked_by_key_and_hides_no_character(
+    reviews: Path, tmp_path: Path, browser: Browser
+) -> None:
     pytest.importorskip("uvicorn", reason="the extra annotate is not installed")
-    needed()
     pack = tmp_path / "pet"
     command("new", "pet", "--reviews", reviews, "--out", pack, "--support", 2)
     sheet = pack / "candidates.csv"
@@ -422,26 +421,18 @@ def test_the_page_of_a_pack_is_worked_by_key_and_hides_no_character(reviews: Pat
         writer.writeheader()
         writer.writerows(rows)
     place = [row["word"] for row in SheetBook(pack).list()["rows"]].index(rows[0]["word"])
-    call = [sys.executable, "-m", "builder", "domain", "review", str(pack), "--port", "0"]
-    browser = Browser()
-    with subprocess.Popen(call, env=environment(), stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            browser.open(process.stdout.readline().split()[1])
-            shown = browser.text(f"#w{place}")
-            assert "【<b>很</b>】\u2426" in shown and "\u2426\u2407好" in shown
-            assert not {"\u202e", "\u2066", "\x07"} & set(browser.text("body"))
-            browser.press("y", "n", "ArrowUp", "ArrowUp", "n")
-            assert browser.text("#count") == f"2 / {len(rows)}"
-            browser.run("document.querySelector('#classes').open = true")
-            assert "thing" in browser.text("#own")
-            other = browser.run("sentence('【特價】这个【鱼缸】很亮', '魚缸').innerHTML")
-            assert other == '【特價】这个<mark class="o">鱼缸</mark>很亮'
-            assert browser.troubles == []
-        finally:
-            browser.close()
-            process.terminate()
-            process.wait(60)
+    with serving(review, pack, "--port", "0") as said:
+        browser.open(said[0].removeprefix("open "))
+        shown = browser.text(f"#w{place}")
+        assert "【<b>很</b>】\u2426" in shown and "\u2426\u2407好" in shown
+        assert not {"\u202e", "\u2066", "\x07"} & set(browser.text("body"))
+        browser.press("y", "n", "ArrowUp", "ArrowUp", "n")
+        assert browser.text("#count") == f"2 / {len(rows)}"
+        browser.run("document.querySelector('#classes').open = true")
+        assert "thing" in browser.text("#own")
+        other = browser.run("sentence('【特價】这个【鱼缸】很亮', '魚缸').innerHTML")
+        assert other == '【特價】这个<mark class="o">鱼缸</mark>很亮'
+        assert browser.faults == []
     assert [row["answer"] for row in SheetBook(pack).list()["rows"]][:2] == ["no", "no"]
 
 

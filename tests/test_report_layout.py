@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from devtools import Browser, needed
+from chromium import Browser
 
 from builder.pages.report.blocks import Report, Section, Table
 from builder.pages.report.written import page
@@ -53,54 +52,51 @@ WITH_MORE = replace(
 
 
 @pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Browser]:
-    needed()
+def shown(tmp_path: Path, browser: Browser) -> Browser:
+    """A browser that shows the report."""
     pytest.importorskip("jinja2", reason="the extra report is not installed")
     pytest.importorskip("matplotlib", reason="the extra report is not installed")
     (tmp_path / "report.html").write_text(page(REPORT), encoding="utf-8")
-    made = Browser(390, 800)
-    made.call("Page.navigate", url=(tmp_path / "report.html").as_uri())
-    made.wait("document.readyState === 'complete' && !!document.querySelector('#places')")
-    yield made
-    made.close()
+    browser.open((tmp_path / "report.html").as_uri())
+    return browser
 
 
-def test_on_a_telephone_words_of_a_table_have_room(browser: Browser) -> None:
-    widths = browser.run("[...document.querySelectorAll('#places td:not(.n)')].map(td => td.clientWidth)")
+def test_on_a_telephone_words_of_a_table_have_room(shown: Browser) -> None:
+    shown.size(390, 800)
+    widths = shown.run("[...document.querySelectorAll('#places td:not(.n)')].map(td => td.clientWidth)")
     assert min(widths) >= 140
-    assert browser.run("document.documentElement.scrollWidth") == 390
+    assert shown.run("document.documentElement.scrollWidth") == 390
 
 
-def test_what_a_manager_reads_is_one_sheet_of_paper(browser: Browser) -> None:
+def test_what_a_manager_reads_is_one_sheet_of_paper(shown: Browser) -> None:
     """Likes stand beside dislikes, places below them, and the last line is on no sheet of its own."""
-    answer = browser.call("Page.printToPDF", printBackground=True, paperWidth=8.27, paperHeight=11.69)
+    answer = shown.call("Page.printToPDF", printBackground=True, paperWidth=8.27, paperHeight=11.69)
     assert len(re.findall(rb"/Type\s*/Page\b", base64.b64decode(answer["data"]))) == 1
-    browser.call("Emulation.setEmulatedMedia", media="print")
-    tops = browser.run("['likes', 'dislikes'].map(id => document.getElementById(id).getBoundingClientRect().top)")
+    shown.call("Emulation.setEmulatedMedia", media="print")
+    tops = shown.run("['likes', 'dislikes'].map(id => document.getElementById(id).getBoundingClientRect().top)")
     assert tops[0] == tops[1]
 
 
 @pytest.mark.parametrize(("width", "beside"), [(1400, True), (1220, True), (1000, False), (390, False)])
-def test_narrow_tables_stand_beside_each_other_where_there_is_room(width: int, beside: bool, browser: Browser) -> None:
+def test_narrow_tables_stand_beside_each_other_where_there_is_room(width: int, beside: bool, shown: Browser) -> None:
     """Likes beside dislikes, and nothing wider than the screen; the wide table of places has the whole line."""
-    browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
-    likes, dislikes, places, section = browser.run(
+    shown.size(width, 900)
+    likes, dislikes, places, section = shown.run(
         "['likes', 'dislikes', 'places', 'glance'].map(id => document.getElementById(id).getBoundingClientRect())"
         ".map(box => [box.top, box.left, box.width])"
     )
     assert (likes[0] == dislikes[0] and likes[1] < dislikes[1]) is beside
     assert places[0] > dislikes[0] and (places[2] == section[2] or not beside)
-    assert browser.run("document.documentElement.scrollWidth") <= width
+    assert shown.run("document.documentElement.scrollWidth") <= width
 
 
-def test_a_table_alone_stands_beside_the_words_about_it_where_there_is_room(browser: Browser, tmp_path: Path) -> None:
+def test_a_table_alone_stands_beside_the_words_about_it_where_there_is_room(shown: Browser, tmp_path: Path) -> None:
     (tmp_path / "more.html").write_text(page(WITH_MORE), encoding="utf-8")
-    browser.call("Page.navigate", url=(tmp_path / "more.html").as_uri())
-    browser.wait("!!document.querySelector('#rounds')")
+    shown.open((tmp_path / "more.html").as_uri())
     script = "['rounds', 'round'].map(id => document.querySelector(`#${id} h2, div#${id}`).getBoundingClientRect())"
     for width, beside in ((1400, True), (1000, False)):
-        browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
-        title, table = browser.run(f"{script}.map(box => [box.top, box.left])")
+        shown.size(width, 900)
+        title, table = shown.run(f"{script}.map(box => [box.top, box.left])")
         assert (title[0] == table[0] and title[1] < table[1]) is beside
 
 

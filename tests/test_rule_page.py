@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, environment
-from devtools import Browser, needed
+from chromium import Browser, serving
 
+from builder.cli.words import edit
 from builder.core.errors import ResourceError
 from builder.engine import make_engine
 from builder.engine.rule_changes import compare_triplets, quote_triplet
@@ -253,46 +251,35 @@ def test_the_site_answers_an_error_with_its_line(worker: RuleWorker) -> None:
     assert site.reads["/api/progress"]("you", {}) == {"doing": "", "done": 0, "of": 0}
 
 
-def test_the_page_edits_tries_and_saves_a_rule(tmp_path: Path) -> None:
+def test_the_page_edits_tries_and_saves_a_rule(tmp_path: Path, browser: Browser) -> None:
     pytest.importorskip("uvicorn", reason="the extra annotate is not installed")
-    needed()
-    command = [sys.executable, "-m", "builder", "rules", "edit", "--workdir", str(tmp_path), "--port", "0"]
-    browser = Browser()
-    with subprocess.Popen(
-        [*command, "--reviews", "60"], env=environment(), stdout=subprocess.PIPE, text=True, cwd=ROOT
-    ) as process:
-        assert process.stdout is not None
-        try:
-            browser.open(process.stdout.readline().split()[1])
-            browser.run("document.querySelector('#new').click()")
-            browser.wait("!!document.querySelector('#examples li.well')")
-            browser.run(
-                "(() => { const box = document.querySelector('#text'); box.value = box.value.replace('words', 'wards');"
-                " box.dispatchEvent(new Event('input')) })()"
-            )
-            browser.wait("!document.querySelector('#fault').hidden")
-            assert browser.text("#fault").startswith("line 5: rule 'my-rule': unknown parameter 'wards'")
-            assert browser.run("document.querySelector('#save').disabled")
-            browser.run(
-                "(() => { const box = document.querySelector('#text'); box.value = box.value.replace('wards', 'words')"
-                ".replaceAll('還行', '好吃'); box.dispatchEvent(new Event('input')) })()"
-            )
-            browser.wait("document.querySelector('#fault').hidden && !document.querySelector('#save').disabled")
-            browser.run("document.querySelector('#compare').click()")
-            browser.wait("!document.querySelector('#changes').hidden")
-            assert "60 則評論 reviews" in browser.text("#summary")
-            assert browser.run("document.querySelectorAll('#reviews li.lost').length") > 0
-            assert not (tmp_path / "rules").exists()
-            browser.run("document.querySelector('#save').click()")
-            browser.wait("document.querySelector('#status').textContent.includes('saved')")
-            assert browser.text("#list [aria-current] .mine") == "● 我的 mine"
-            assert [rule.name for rule in load_rules(tmp_path / "rules")] == ["my-rule"]
-            browser.run("window.confirm = () => true, document.querySelector('#drop').click()")
-            browser.wait("!document.querySelector('#none').hidden")
-            browser.wait("document.querySelector('#gone').textContent.includes('deleted: my-rule')")
-            assert not list((tmp_path / "rules").iterdir())
-            assert browser.troubles == []
-        finally:
-            browser.close()
-            process.terminate()
-            process.wait(60)
+    with serving(edit, "--workdir", tmp_path, "--port", "0", "--reviews", "60") as said:
+        browser.open(said[0].removeprefix("open "))
+        browser.run("document.querySelector('#new').click()")
+        browser.wait("!!document.querySelector('#examples li.well')")
+        browser.run(
+            "(() => { const box = document.querySelector('#text'); box.value = box.value.replace('words', 'wards');"
+            " box.dispatchEvent(new Event('input')) })()"
+        )
+        browser.wait("!document.querySelector('#fault').hidden")
+        assert browser.text("#fault").startswith("line 5: rule 'my-rule': unknown parameter 'wards'")
+        assert browser.run("document.querySelector('#save').disabled")
+        browser.run(
+            "(() => { const box = document.querySelector('#text'); box.value = box.value.replace('wards', 'words')"
+            ".replaceAll('還行', '好吃'); box.dispatchEvent(new Event('input')) })()"
+        )
+        browser.wait("document.querySelector('#fault').hidden && !document.querySelector('#save').disabled")
+        browser.run("document.querySelector('#compare').click()")
+        browser.wait("!document.querySelector('#changes').hidden")
+        assert "60 則評論 reviews" in browser.text("#summary")
+        assert browser.run("document.querySelectorAll('#reviews li.lost').length") > 0
+        assert not (tmp_path / "rules").exists()
+        browser.run("document.querySelector('#save').click()")
+        browser.wait("document.querySelector('#status').textContent.includes('saved')")
+        assert browser.text("#list [aria-current] .mine") == "● 我的 mine"
+        assert [rule.name for rule in load_rules(tmp_path / "rules")] == ["my-rule"]
+        browser.run("window.confirm = () => true, document.querySelector('#drop').click()")
+        browser.wait("!document.querySelector('#none').hidden")
+        browser.wait("document.querySelector('#gone').textContent.includes('deleted: my-rule')")
+        assert not list((tmp_path / "rules").iterdir())
+        assert browser.faults == []
