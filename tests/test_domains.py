@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import csv
 import re
+import shutil
 from itertools import product
 from pathlib import Path
 
@@ -46,11 +47,24 @@ def command(*arguments: object) -> str:
     return ran.output
 
 
-@pytest.fixture
-def reviews(tmp_path: Path) -> Path:
-    path = tmp_path / "hotel.csv"
+@pytest.fixture(scope="module")
+def reviews(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("hotel") / "hotel.csv"
     path.write_text("text,rating\n" + "".join(f'"{text}",4\n' for text in HOTEL), encoding="utf-8")
     return path
+
+
+@pytest.fixture(scope="module")
+def proposed(reviews: Path) -> Path:
+    """A new pack of the reviews, which no test changes."""
+    command("new", "pet", "--reviews", reviews, "--out", reviews.parent / "pet", "--support", 2)
+    return reviews.parent / "pet"
+
+
+@pytest.fixture
+def pack(proposed: Path, tmp_path: Path) -> Path:
+    """A copy of the new pack."""
+    return Path(shutil.copytree(proposed, tmp_path / "pet"))
 
 
 # ---- packs
@@ -330,11 +344,9 @@ def test_a_pack_is_made_answered_and_used_from_raw_reviews_alone(reviews: Path, 
     assert command("check", pack, "--reviews", reviews, "--draw", 3) == shown
 
 
-def test_a_new_pack_composes_the_names_of_its_classes(reviews: Path, tmp_path: Path) -> None:
-    pack = tmp_path / "hotel"
-    command("new", "hotel", "--reviews", reviews, "--out", pack)
+def test_a_new_pack_composes_the_names_of_its_classes(pack: Path) -> None:
     (names,) = [rule for rule in load_rules(domain=str(pack)) if rule.name == "names"]
-    assert "hotel." in names.params["composed"]
+    assert "pet." in names.params["composed"]
 
 
 def test_an_opinion_near_five_is_neutral_and_taken_by_answer_alone(tmp_path: Path) -> None:
@@ -387,9 +399,7 @@ def test_what_people_write_is_no_markup(text: str) -> None:
     assert blank_markup(text) == text
 
 
-def test_the_page_of_a_pack_keeps_answers_and_names_classes(reviews: Path, tmp_path: Path) -> None:
-    pack = tmp_path / "pet"
-    command("new", "pet", "--reviews", reviews, "--out", pack, "--support", 2)
+def test_the_page_of_a_pack_keeps_answers_and_names_classes(pack: Path) -> None:
     book = SheetBook(pack)
     rows = {row["word"]: row for row in book.list()["rows"]}
     assert "【魚缸】" in rows["魚缸"]["evidence"][0]
@@ -407,12 +417,8 @@ def test_the_page_of_a_pack_keeps_answers_and_names_classes(reviews: Path, tmp_p
     assert (lexicon.role("魚缸"), lexicon.aspects["珊瑚"].cls) == ("part", "place.generic")
 
 
-def test_the_page_of_a_pack_is_worked_by_key_and_hides_no_character(
-    reviews: Path, tmp_path: Path, browser: Browser
-) -> None:
+def test_the_page_of_a_pack_is_worked_by_key_and_hides_no_character(pack: Path, browser: Browser) -> None:
     pytest.importorskip("uvicorn", reason="the extra annotate is not installed")
-    pack = tmp_path / "pet"
-    command("new", "pet", "--reviews", reviews, "--out", pack, "--support", 2)
     sheet = pack / "candidates.csv"
     rows = list(csv.DictReader(sheet.read_text(encoding="utf-8-sig").splitlines()))
     rows[0]["sentence"] = f"【<b>很</b>】\u202e{rows[0]['word']}\u2066\x07好"
@@ -443,11 +449,7 @@ def test_the_page_of_a_pack_is_worked_by_key_and_hides_no_character(
         ({"name": "pet.other", "new": "pet.tank", "role": "fish"}, "no role 'fish'"),
     ],
 )
-def test_a_class_with_a_strange_name_or_role_changes_nothing(
-    change: dict[str, str], fault: str, reviews: Path, tmp_path: Path
-) -> None:
-    pack = tmp_path / "pet"
-    command("new", "pet", "--reviews", reviews, "--out", pack, "--support", 2)
+def test_a_class_with_a_strange_name_or_role_changes_nothing(change: dict[str, str], fault: str, pack: Path) -> None:
     before = (pack / "candidates.csv").read_bytes()
     with pytest.raises(ValueError, match=fault):
         SheetBook(pack).change_class(change)
@@ -809,17 +811,13 @@ def test_files_in_another_encoding_or_with_two_texts_are_read_as_the_message_say
     assert command("check", tmp_path / "pet", *how).startswith("6 reviews, ")
 
 
-def test_a_sheet_that_is_not_utf8_is_one_line(reviews: Path, tmp_path: Path) -> None:
-    pack = tmp_path / "pet"
-    command("new", "pet", "--reviews", reviews, "--out", pack, "--support", 2)
+def test_a_sheet_that_is_not_utf8_is_one_line(pack: Path) -> None:
     (pack / "candidates.csv").write_bytes((pack / "candidates.csv").read_text(encoding="utf-8-sig").encode("utf-16"))
     with pytest.raises(ResourceError, match=r"candidates\.csv: is not UTF-8; save the sheet as CSV UTF-8"):
         command("accept", pack)
 
 
-def test_a_sheet_with_a_strange_answer_names_file_and_line(reviews: Path, tmp_path: Path) -> None:
-    pack = tmp_path / "hotel"
-    command("new", "hotel", "--reviews", reviews, "--out", pack, "--support", 2)
+def test_a_sheet_with_a_strange_answer_names_file_and_line(pack: Path) -> None:
     sheet = pack / "candidates.csv"
     lines = sheet.read_text(encoding="utf-8-sig").splitlines()
     sheet.write_text("\n".join([lines[0], lines[1].replace(",,", ",perhaps,"), *lines[2:]]) + "\n", encoding="utf-8")

@@ -211,17 +211,12 @@ def build_in_shards(built: Built, folder: Path, **changed: object) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def alone(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_in_shards(built, tmp_path_factory.mktemp("alone"))
-
-
-@pytest.mark.parametrize(("engine", "workers"), [("local", 2), ("dask", 2)])
-def test_a_build_by_any_crew_of_which_one_is_killed_is_the_build_of_one_process(
-    engine: str, workers: int, built: Built, alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_build_by_a_crew_of_which_one_is_killed_is_the_build_of_one_process(
+    built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if engine == "dask":
-        pytest.importorskip("distributed")
+    """By dask; a build by local processes is in test_pipeline, and the other crew's losses are in test_shards."""
+    pytest.importorskip("distributed")
+    alone = build_in_shards(built, tmp_path / "alone")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     killed: list[int] = []
 
@@ -233,7 +228,7 @@ def test_a_build_by_any_crew_of_which_one_is_killed_is_the_build_of_one_process(
         killed.append(worker.pid)
 
     once(monkeypatch, readings, "annotate", kill)
-    crew = build_in_shards(built, tmp_path, engine=engine, workers=workers)
+    crew = build_in_shards(built, tmp_path / "crew", engine="dask", workers=2)
     assert killed
     assert contents(crew / "out") == contents(alone / "out")
     asked = "SELECT * FROM verdicts v JOIN sources s ON s.id = v.source ORDER BY s.name, v.triplet"
