@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
@@ -513,19 +512,3 @@ def test_extract_reads_with_the_model_on_an_encoder(built: Path, tmp_path: Path)
     done = run("extract", *files, "--workdir", built / "w", "--source", "D")
     assert done.exit_code == 0, done.output
     assert read_answer(tmp_path / "two.jsonl") == "1"
-
-
-def test_a_cluster_predicts_with_an_encoder_what_this_machine_does(
-    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The models are those trained before: settled trainings are read."""
-    pytest.importorskip("distributed", reason="the extra scale is not installed")
-    from builder.core.shards.cluster import DaskCrew
-
-    sent, predict = list[object](), DaskCrew.map
-    monkeypatch.setattr(DaskCrew, "map", lambda crew, job, tasks: sent.append(job) or predict(crew, job, tasks))
-    shutil.copytree(built / "w", tmp_path / "w")
-    done = run("run", "self_train", "--force", "--workdir", tmp_path / "w", "--set", 'engine="dask"')
-    assert done.exit_code == 0, (done.output, done.exception)
-    assert sent, "the cluster was asked"
-    assert read_proposals(tmp_path / "w") == read_proposals(built / "w") != []

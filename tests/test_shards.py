@@ -120,7 +120,7 @@ def test_every_crew_gives_the_same_answers_in_order_as_they_are_needed_rests_and
 
 def test_a_worker_that_dies_after_its_last_task_does_not_keep_its_crew_from_resting(tmp_path: Path) -> None:
     job, before = Job(ready, (parcel(tmp_path), (), 2), times), set(multiprocessing.active_children())
-    with opened("local", 3) as crew:
+    with opened("local", 2) as crew:
         first = answers(crew, job)
         workers = set(multiprocessing.active_children()) - before
         workers.pop().kill()
