@@ -18,12 +18,14 @@ import os
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from http.server import ThreadingHTTPServer
@@ -388,6 +390,12 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     made = replace(made, workdir=made.copy(own))
     pipeline.run(builds.remembered(made.workdir, made.out))  # it notes where it lies now
     return made
+
+
+def ask(workdir: Path, statement: str) -> list[tuple[Any, ...]]:
+    """The rows that a working directory's database answers with."""
+    with closing(sqlite3.connect(workdir / "builder.db")) as connection:
+        return connection.execute(statement).fetchall()
 
 
 def contents(folder: Path) -> dict[str, str]:
