@@ -42,7 +42,6 @@ from builder.models.saved import load, save
 from builder.models.tagger import Tagger, train_tagger
 from builder.models.tagger_network import TaggerNetwork
 from builder.pipeline import builds
-from builder.store import db, triplets
 
 TRAIN, VALID = [review(i) for i in range(60)], [review(i) for i in range(1000, 1012)]
 TEXTS = [example.text for example in TRAIN]
@@ -483,14 +482,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         done = run("build", "reviews.csv", "--workdir", "w", "--out", "out", *options)
     assert done.exit_code == 0, (done.output, done.exception)
     return folder
-
-
-def read_proposals(workdir: Path, name: str = "D1") -> list[tuple[int, tuple[object, ...]]]:
-    with db.reading(workdir) as connection:
-        source = triplets.source_id(connection, name)
-        assert source is not None
-        stored = [row for split in ("train", "valid", "test") for row in triplets.proposed(connection, source, split)]
-    return sorted((row.review, row.triplet.key) for row in stored)
 
 
 def read_answer(path: Path) -> str:
