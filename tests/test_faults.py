@@ -416,13 +416,13 @@ def _load(kind: str, where: str, folder: str) -> object:
 LOADERS = (
     ("mt5", "models.paper.pretrained:load_base"),  # profile paper, `model pretrain`
     ("modernbert", "models.encoder:load_encoder"),
-    ("bart", "augment.nets.hub:load"),  # masked-seq2seq, cbert, gpt2, style-transfer
+    ("bert", "augment.nets.hub:load"),  # cbert, bert, style-transfer
+    ("gpt2", "augment.nets.hub:load"),
+    ("bart", "augment.nets.hub:load"),  # masked-seq2seq
     ("bert", "augment.boost.hub:load_masked"),  # boostaug, word-embs
     ("bert", "augment.bench.encoders:load"),
 )
-"""Every way in which weights of a hub are loaded, with a kind of model that it loads. Code beside weights is in
-test_foreign_models.
-"""
+"""Every way in which weights of a hub are loaded, with a kind of model that it loads."""
 
 
 @pytest.mark.parametrize(("kind", "where"), LOADERS)

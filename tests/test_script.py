@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.language.lexicon.resources import load_lexicon
-from builder.reviews.folding import fold
-from builder.reviews.repair import repair
 from builder.reviews.script import (
     HAN,
     Script,
@@ -21,7 +17,6 @@ from builder.reviews.script import (
     same_script,
     script_of,
 )
-from builder.reviews.text import repaired_view, view
 
 HAN_TEXTS = st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), max_size=12)
 TEXTS = st.one_of(HAN_TEXTS, st.text(max_size=12))
@@ -204,93 +199,3 @@ def test_offsets_hold_in_a_converted_release(script: str) -> None:
     assert stored[slice(*span)] == "汤头"
     converted = same_script(stored, script)  # type: ignore[arg-type]
     assert converted[slice(*span)] == {"traditional": "湯頭", "simplified": "汤头"}[script]
-
-
-# ---- what files and pages leave in a text is read as it was meant, and every character knows where it stood
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("湯&nbsp;好喝", "湯\u00a0好喝"),
-        ("湯&amp;麵", "湯&麵"),
-        ("湯&amp;amp;麵", "湯&麵"),
-        ("湯&#40629;條", "湯麵條"),
-        ("湯&#x9EB5;條", "湯麵條"),
-        ("湯&#40629條", "湯麵條"),
-        ("湯&hellip;麵&mdash;", "湯…麵—"),
-        ("5&lt;6&gt3", "5<6&gt3"),
-        ("湯&lt麵", "湯<麵"),
-        ("R&D 湯&copy=2 A&B; &unknown; &", "R&D 湯&copy=2 A&B; &unknown; &"),
-        ("湯<br/>麵<BR>飯&lt;br&gt;餅", "湯\n麵\n飯\n餅"),
-        ("&amp;lt;p&amp;gt;湯", "\n湯"),
-        ("<b>湯</b><span class='x'>麵</span>", "湯麵"),
-        ("排隊到死也要喝<3 <店名> a<b", "排隊到死也要喝<3 <店名> a<b"),
-        ("湯_x0008_麵_x000D_飯", "湯麵\r飯"),
-        ("湯_x4E2D__xD83D_", "湯中 "),
-        ("湯\x07麵\x1f飯\ue412\U000f1234", "湯麵 飯  "),
-        ("湯\u200b頭\ufeff\u2060", "湯頭"),
-        ("讚\u200d 👨\u200d👩 ❤\ufe0f", "讚 👨\u200d👩 ❤\ufe0f"),
-        ("⽜⾁⻝堂⻣", "牛肉食堂骨"),
-        ("\uf9d1\U0002f81a好﹐棒﹗", "六\u51ac好,棒!"),
-        ("𝐆𝐨𝐨𝐝 ①㎏ (>﹏<)", "Good ①㎏ (>﹏<)"),
-    ],
-)
-def test_a_text_is_shown_as_it_was_meant(text: str, shown: str) -> None:
-    assert repair(text).text == shown
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("湯 頭 很 濃 ， 麵 很 軟 。", "湯頭很濃，麵很軟。"),
-        ("湯  頭  很  濃", "湯頭很濃"),
-        ("湯\u3000頭\u3000很\u3000濃", "湯頭很濃"),
-        ("湯 頭 濃  麵 軟", "湯頭濃  麵軟"),
-        ("推薦 非 常 非 常 好吃", "推薦 非常非常 好吃"),
-        ("C P 值 很 高 ， 讚 ！", "CP值很高，讚！"),
-        ("湯 頭 很 濃\n麵 條 很 軟", "湯頭很濃\n麵條很軟"),
-        ("湯好 麵好 讚", "湯好 麵好 讚"),
-        ("湯 麵 讚", "湯 麵 讚"),
-        ("湯\n麵\n飯\n餅\n讚", "湯\n麵\n飯\n餅\n讚"),
-    ],
-)
-def test_words_are_joined_only_where_four_characters_in_a_row_stand_alone(text: str, shown: str) -> None:
-    assert repair(text).text == shown
-
-
-def test_each_character_knows_all_that_it_stands_for() -> None:
-    shown = repaired_view("湯&#40629;\u200b<br>好")
-    assert (shown.text, shown.starts, shown.ends) == ("湯麵\n好", (0, 1, 10, 14), (1, 9, 14, 15))
-
-
-@pytest.mark.parametrize(
-    ("text", "words", "surface", "spans"),
-    [
-        ("湯 頭 很 濃", (0, 2), "湯頭", ((0, 1), (2, 3))),
-        ("湯\u200b頭很濃", (0, 2), "湯頭", ((0, 1), (2, 3))),
-        ("<b>湯</b>頭很濃", (0, 2), "湯頭", ((3, 4), (8, 9))),
-        ("&#28271;頭很濃", (0, 2), "&#28271;頭", ((0, 9),)),
-        ("⻝堂", (0, 2), "⻝堂", ((0, 2),)),
-        ("哈哈哈哈好", (0, 2), "哈哈哈哈好", ((0, 5),)),
-        ("❤\ufe0f❤\ufe0f", (0, 2), "❤\ufe0f❤", ((0, 3),)),
-    ],
-)
-def test_an_element_of_the_text_as_given_holds_nothing_that_is_not_seen(
-    text: str, words: tuple[int, int], surface: str, spans: tuple[tuple[int, int], ...]
-) -> None:
-    element = view(text).element([words], text)
-    assert (element.text, element.spans) == (surface, spans)
-    assert "".join(text[start:end] for start, end in spans) == surface
-
-
-def test_a_search_finds_what_radicals_spell() -> None:
-    assert fold("⽜⾁⻝堂") == fold("牛肉食堂")
-    assert fold("①，²") == "①，²"
-
-
-@pytest.mark.parametrize("piece", ["&amp;", "<b ", "味 ", "_x0", "&#38;#", "\u200b", "&", "<"])
-def test_a_long_text_takes_its_length(piece: str) -> None:
-    started = time.process_time()
-    repair(piece * 40_000)
-    assert time.process_time() - started < 2.0
