@@ -211,8 +211,8 @@ def test_the_keyboard_labels_corrects_adds_and_takes_back(shown: Page, browser: 
     assert shown.said() == {}
     assert browser.text("#where").startswith("#1 ")
     walk_to(browser, "湯頭")
-    _correct_and_add(browser, shown, shown.pool)
-    _nothing_missing(browser, shown, shown.pool)
+    _correct_and_add(browser, shown)
+    _nothing_missing(browser, shown)
     assert browser.faults == []
 
 
@@ -224,11 +224,11 @@ def walk_to(browser: Browser, aspect: str) -> None:
     raise AssertionError(f"{aspect} is nowhere")
 
 
-def _correct_and_add(browser: Browser, page: Page, pool: Pool) -> None:
+def _correct_and_add(browser: Browser, page: Page) -> None:
     """Correct 湯頭 to 頭 by keys, undo it, then add (店員, 不好, NEG),
     whose opinion stands in pieces behind an emoji of two code points.
     """
-    soup = by_name(pool, TEXTS[0], "湯頭")[1]
+    soup = by_name(page.pool, TEXTS[0], "湯頭")[1]
     browser.press("c", "ArrowRight", "a")
     assert "存成 saved as: YY" in browser.text("#verdict")
     browser.press("2")
@@ -245,7 +245,7 @@ def _correct_and_add(browser: Browser, page: Page, pool: Pool) -> None:
     browser.press("O", shift=True)
     browser.press("2", "Enter")
     with db.reading(page.workdir) as connection:
-        stored = pools.read(connection, pool.id)
+        stored = pools.read(connection, page.pool.id)
     added = [one for review in stored.reviews for one in review.candidates if one.n is None]
     assert [(one.triplet.aspect.text, one.triplet.opinion.text, one.triplet.polarity) for one in added] == [
         ("店員", "不好", "NEG")
@@ -255,7 +255,7 @@ def _correct_and_add(browser: Browser, page: Page, pool: Pool) -> None:
     assert "(店員, 不好, 負面 negative)" in browser.text("#missing")
     browser.press("u")
     with db.reading(page.workdir) as connection:
-        assert pools.read(connection, pool.id) == pool
+        assert pools.read(connection, page.pool.id) == page.pool
     assert browser.text("#missing") == ""
 
 
@@ -323,13 +323,13 @@ def find_bare_review(pool: Pool) -> int:
     return next(place for place, review in enumerate(reviews) if not review.candidates)
 
 
-def _nothing_missing(browser: Browser, page: Page, pool: Pool) -> None:
+def _nothing_missing(browser: Browser, page: Page) -> None:
     """The review without a candidate: Enter says that nothing is missing."""
-    browser.press(*["ArrowLeft"] * 12, *["ArrowRight"] * find_bare_review(pool))
+    browser.press(*["ArrowLeft"] * 12, *["ArrowRight"] * find_bare_review(page.pool))
     assert "Nobody proposed a triplet here" in browser.text("#question")
     browser.press("1", "Enter")
     with db.reading(page.workdir) as connection:
-        assert len(gold.checked(connection, pool.id, "amy")) == 1
+        assert len(gold.checked(connection, page.pool.id, "amy")) == 1
     assert browser.text("#count").startswith("1 / 11 ")
 
 
