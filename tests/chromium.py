@@ -1,20 +1,30 @@
-"""A real Chromium for tests, driven over its debugging pipe: no driver, no web socket, no download."""
+"""A real Chromium for tests, driven over its debugging pipe: no driver, no web socket, no download; and commands that
+serve pages, run by a thread of this process.
+"""
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import select
 import shutil
 import subprocess
 import sys
+import tempfile
+import threading
 import time
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
+
+import click
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SECONDS = 60.0
+READY = "document.body.dataset.ready === '1' || !document.querySelector('script[src=\"/text.js\"], [src=\"/sign.js\"]')"
+"""Pages that people work in say when they are ready."""
+_KEYS = {"Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowRight": 39, "Home": 36, "End": 35, "Tab": 9}
 BEGIN = """
 import os, sys
 ours = [os.dup(int(place)) for place in sys.argv[1:3]]
@@ -26,25 +36,18 @@ os.execv(sys.argv[3], sys.argv[3:])
 
 
 class Browser:
-    """One headless page. `evaluate` runs JavaScript and gives its value.
+    """One headless page. `run` gives the value of an expression; `faults` are exceptions, errors and refused loads."""
 
-    `faults` are the console's errors and refused loads.
-    """
-
-    def __init__(self, folder: Path) -> None:
+    def __init__(self) -> None:
         assert CHROMIUM is not None
         to_child, self._write = os.pipe()
         self._read, from_child = os.pipe()
+        self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         words = [
             CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-            "--hide-scrollbars",
+            "--hide-scrollbars", "--remote-debugging-pipe", f"--user-data-dir={self._profile.name}",
+            "--disable-background-networking", "about:blank",
         ]  # fmt: skip
-        words += [
-            "--remote-debugging-pipe",
-            f"--user-data-dir={folder}",
-            "--disable-background-networking",
-            "about:blank",
-        ]
         begin = [sys.executable, "-c", BEGIN, str(to_child), str(from_child), *words]
         self._process = subprocess.Popen(
             begin,
@@ -59,12 +62,12 @@ class Browser:
         self.faults: list[str] = []
         self.requests: list[str] = []
         self._loaded = 0
-        target = self("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
-            self(f"{domain}.enable")
+            self.call(f"{domain}.enable")
 
-    def __call__(self, method: str, **params: Any) -> dict[str, Any]:
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
         self._number += 1
         message: dict[str, Any] = {"id": self._number, "method": method, "params": params}
         if self._session:
@@ -99,32 +102,50 @@ class Browser:
         elif method == "Network.requestWillBeSent":
             self.requests.append(params["request"]["url"])
 
-    def wait(self, loads: int) -> None:
-        """Until the page has loaded `loads` times since the browser started, and has settled."""
-        until = time.monotonic() + SECONDS
-        while self._loaded < loads:
-            self._next(until)
-        self.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done, 60)))")
-
-    def open(self, url: str) -> None:
-        due = self._loaded + 1
-        self("Page.navigate", url=url)
-        self.wait(due)
-
-    def click(self, selector: str) -> None:
-        """Click a link or button that leads to another page, and wait for that."""
-        due = self._loaded + 1
-        assert self.evaluate(f"!!document.querySelector({json.dumps(selector)})"), selector
-        self.evaluate(f"document.querySelector({json.dumps(selector)}).click()")
-        self.wait(due)
-
-    def evaluate(self, script: str) -> Any:
-        answer = self("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+    def run(self, script: str) -> Any:
+        """The value of an expression in the page; promises are waited for."""
+        answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
+    def wait(self, condition: str) -> None:
+        """Until an expression of the page is true."""
+        until = time.monotonic() + SECONDS
+        while not self.run(condition):
+            assert time.monotonic() < until, (condition, self.text())
+            time.sleep(0.01)
+
+    @contextmanager
+    def loading(self) -> Iterator[None]:
+        """A block that leads to another page; it ends when that has loaded, is ready and has settled."""
+        due, until = self._loaded + 1, time.monotonic() + SECONDS
+        yield
+        while self._loaded < due:
+            self._next(until)
+        self.wait(READY)
+        self.run("new Promise(done => requestAnimationFrame(() => setTimeout(done, 60)))")
+
+    def open(self, url: str) -> None:
+        with self.loading():
+            self.call("Page.navigate", url=url)
+
+    def click(self, selector: str) -> None:
+        """Click a link or button that leads to another page, and wait for that."""
+        with self.loading():
+            self.run(f"document.querySelector({json.dumps(selector)}).click()")
+
+    def press(self, *keys: str, shift: bool = False) -> None:
+        """Press keys one by one, each when the page has answered the one before, if it counts them."""
+        for key in keys:
+            before = self.run("document.body.dataset.ready ? Number(document.body.dataset.pressed || 0) : -1")
+            code, held = _KEYS.get(key, 0), 8 * shift
+            for kind in ("keyDown", "keyUp"):
+                self.call("Input.dispatchKeyEvent", type=kind, key=key, modifiers=held, windowsVirtualKeyCode=code)
+            if before >= 0:
+                self.wait(f"Number(document.body.dataset.pressed || 0) > {before}")
+
     def text(self, selector: str = "body") -> str:
-        return str(self.evaluate(f"document.querySelector({json.dumps(selector)}).innerText"))
+        return str(self.run(f"document.querySelector({json.dumps(selector)}).innerText"))
 
     def hover(self, selector: str) -> None:
         """Move the pointer over the middle of the first line of an element."""
@@ -133,23 +154,60 @@ class Browser:
             "e.scrollIntoView({block: 'center'}); const r = e.getClientRects()[0];"
             " return [r.left + r.width / 2, r.top + r.height / 2] })()"
         )
-        x, y = self.evaluate(script)
-        self.evaluate("new Promise(done => setTimeout(done, 150))")
-        self("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
-        self.evaluate("new Promise(done => setTimeout(done, 60))")
+        x, y = self.run(script)
+        self.run("new Promise(done => setTimeout(done, 150))")
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        self.run("new Promise(done => setTimeout(done, 60))")
 
     def size(self, width: int, height: int, dark: bool = False) -> None:
-        self("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
-        self(
-            "Emulation.setEmulatedMedia",
-            features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
+        self.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
         )
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.call("Emulation.setEmulatedMedia", media="", features=[scheme])
 
-    def picture(self, path: Path) -> None:
-        path.write_bytes(base64.b64decode(self("Page.captureScreenshot", format="png")["data"]))
+    def clear(self) -> None:
+        """An empty page of the usual size, about which nothing is known."""
+        self.open("about:blank")
+        self.size(1000, 800)
+        self.faults.clear()
+        self.requests.clear()
 
     def close(self) -> None:
         self._process.kill()  # our own child, by its own handle
         self._process.wait()
         os.close(self._write)
         os.close(self._read)
+        self._profile.cleanup()
+
+
+@contextmanager
+def serving(command: click.Command, *arguments: object) -> Iterator[list[str]]:
+    """What a command that serves pages has printed when it begins to answer. The server ends with the block."""
+    import uvicorn
+
+    said: list[str] = []
+    servers: list[uvicorn.Server] = []
+
+    class Noted(uvicorn.Server):
+        def run(self, sockets: Any = None) -> None:
+            servers.append(self)
+            super().run(sockets)
+
+    def work() -> None:
+        command.main(list(map(str, arguments)), standalone_mode=False)
+
+    def echo(text: str, err: bool = False) -> None:
+        said.extend([text] * (not err))
+
+    thread = threading.Thread(target=work)
+    with patch.object(uvicorn, "Server", Noted), patch.object(click, "echo", echo):
+        thread.start()
+        while not servers:
+            assert thread.is_alive(), said
+            time.sleep(0.01)
+    try:
+        yield said
+    finally:
+        servers[0].should_exit = True
+        thread.join()

@@ -18,12 +18,14 @@ import os
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from http.server import ThreadingHTTPServer
@@ -80,11 +82,10 @@ TIERS = {
     " store templates text word_classes",
     "hostile": "bad_input bombs crash_safety faults forgeries hostile_exports regexes strict_toml",
     "models": "augment augment_barring augment_cbert augment_files augment_gpt2 augment_masked_seq2seq"
-    " augment_one_script augment_own_words augment_pieces augment_release augment_style_transfer augment_training"
-    " base_names bench_numbers bench_run boost_backends boost_filter boost_models classify classify_encoders"
-    " devices devices_everywhere encoder encoder_stage foreign_models learning_vocabulary"
-    " measure_seq2seq model model_convert models_page nlp_ckip paper_models paper_stage"
-    " publish_model reproduce seq2seq sure_proposals team training_memory trust",
+    " augment_own_words augment_release augment_style_transfer augment_trained augment_training"
+    " base_names bench_numbers bench_run boost_backends boost_filter boost_models classify devices"
+    " devices_everywhere encoder foreign_models measure_seq2seq model model_convert models_page nlp_ckip"
+    " paper_models paper_stage publish_model reproduce seq2seq team training_memory trust",
 }
 """The test files of a tier, without `test_` and `.py`. Other files are of tier `build`, and so are tests of fast files
 that need the tiny build or say so.
@@ -391,6 +392,12 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     return made
 
 
+def ask(workdir: Path, statement: str) -> list[tuple[Any, ...]]:
+    """The rows that a working directory's database answers with."""
+    with closing(sqlite3.connect(workdir / "builder.db")) as connection:
+        return connection.execute(statement).fetchall()
+
+
 def contents(folder: Path) -> dict[str, str]:
     """Every file under a folder by its hash: equal exactly where the bytes are.
     Nothing may be left beside the releases.
@@ -405,3 +412,21 @@ def contents(folder: Path) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def tree() -> Callable[[Path], dict[str, str]]:
     return contents
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """One headless browser for all pages that a process of tests opens."""
+    from chromium import CHROMIUM, Browser
+
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed")
+    made = Browser()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def browser(chromium: Any) -> Any:
+    chromium.clear()
+    return chromium

@@ -76,8 +76,8 @@ def _zeros(size: int) -> bytes:
 
 
 TRAPS: dict[str, Callable[[], bytes]] = {
-    "zeros.csv.gz": lambda: _zeros(1 << 30),
-    "bomb.xlsx": lambda: workbook(_sheet(_cell("0" * (500 << 20)))),
+    "zeros.csv.gz": lambda: _zeros(256 << 20),
+    "bomb.xlsx": lambda: workbook(_sheet(_cell("0" * (128 << 20)))),
     "laughs.xlsx": _laughs,
     "gap.xlsx": lambda: workbook(_sheet(_cell("湯頭", 99_999_999_999))),
     "deep.jsonl": lambda: b"".join(
@@ -98,7 +98,7 @@ TRAPS: dict[str, Callable[[], bytes]] = {
     "mac.csv": lambda: b"text\r" + "湯頭".encode() + b"\r" * (12 << 20),
     "strays.csv": lambda: b"text\n" + (b'"x\n' + b"y\n" * 300 + b'"z\n') * 300,
     "zip.xlsx": lambda: workbook(
-        _sheet(_cell("湯")), **{"../../../tmp/escaped": b"x", "xl/media/big.bin": b"\0" * (300 << 20)}
+        _sheet(_cell("湯")), **{"../../../tmp/escaped": b"x", "xl/media/big.bin": b"\0" * (64 << 20)}
     ),
 }
 

@@ -46,7 +46,7 @@ RATIO = 8.0
 """Four times the text may take so many times as long: 4 is linear, 16 is quadratic."""
 HANGS = 0.5
 """Seconds of the processor after which an attempt is ended: no linear expression needs a tenth of them."""
-_SAMPLES, _WORDS, _ATTACKS = 8, 80, 20
+_SAMPLES, _WORDS, _ATTACKS = 8, 80, 10
 _REPEATS = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
 _KINDS: dict[Any, Callable[[str], bool]] = {
     codes.CATEGORY_DIGIT: str.isdigit,

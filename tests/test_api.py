@@ -75,7 +75,7 @@ print(len(list(builder.Release({str(PUBLISHED_SAMPLE)!r}).reviews("test"))) > 9,
 
 
 COUNTING = """
-import gc, os, sys, torch
+import gc, os, sys
 
 calls = 0
 

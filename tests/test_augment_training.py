@@ -4,6 +4,8 @@ and never a held-out one; settings that make sense.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,9 +18,11 @@ from builder.augment.methods import masked_seq2seq
 from builder.augment.methods.replacing import load_cbert, unit_inventory
 from builder.augment.nets.beam import SearchRows, SearchRules, search
 from builder.augment.nets.fragments import FragmentSource
-from builder.augment.records import Sentence
+from builder.augment.neural import in_one_script
+from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence, applied
 from builder.augment.training import Workplace, raw
 from builder.core.errors import ConfigError, InputError
+from builder.learning.pieces import SPECIAL, UNK, Units
 
 TINY = {"width": 32, "epochs": 1, "corpus_epochs": 1, "least": 16, "min_count": 1}
 SEQ = MaskedSeq2SeqSettings(**TINY)  # type: ignore[arg-type]
@@ -169,3 +173,119 @@ def test_a_pretrained_bert_learns_from_raw_reviews_and_every_label_begins_as_it(
     network = labelled.model.network
     assert network.state_dict()[network.label_weights].shape[0] > 1
     assert (tmp_path / "corpus-bert" / "weights.safetensors").is_file()
+
+
+# ---- sentences of both scripts, and a model that knows one
+
+
+OLD = Sentence("t", "湯頭很濃，麵條軟。", tuple((i, i + 1) for i in range(9)), (Mark(0, 2),))
+NEW = Sentence("s", "汤头很浓，面条软。", tuple((i, i + 1) for i in range(9)), (Mark(0, 2),))
+
+
+class Writes:
+    """Says of every sentence what it saw, and writes Traditional at its end."""
+
+    name, signature, digest = "writes", "writes()", "0123"
+
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
+        for one in sentences:
+            self.seen = [*getattr(self, "seen", []), one.text]
+            changed = (Changed(0, 2, "麵條", "POS", 7.0),)
+            yield (
+                Rewrite(one.id, (Edit(7, 8, "彈"), Edit(8, 9, "。")), changed=changed),
+                Rewrite(one.id, (Edit(0, 1, "湯"),)),
+            )
+
+
+def test_a_model_is_shown_traditional_and_what_it_writes_for_simplified_is_converted() -> None:
+    shown, given_back = in_one_script([OLD, NEW])
+    assert [one.text for one in shown] == ["湯頭很濃，麵條軟。", "湯頭很濃，麵條軟。"]
+    method = Writes()
+    made = given_back(method)
+    old, new = made.propose([OLD, NEW], 2, 1)
+    assert method.seen == [one.text for one in shown]
+    assert applied(OLD.text, old[0].edits) == "湯頭很濃，麵條彈。"
+    assert applied(NEW.text, new[0].edits) == "汤头很浓，面条弹。"
+    assert [one.changed[0].text for one in (old[0], new[0])] == ["麵條", "面条"]
+    assert len(new) == 1, "湯 for 汤 changes nothing"
+    assert made.signature != method.signature
+
+
+def test_sentences_of_one_script_stay_as_they_are() -> None:
+    method = Writes()
+    for listed in ([OLD, OLD], [NEW, NEW], [Sentence("e", "the soup", ((0, 3), (4, 8)), language="en")]):
+        shown, given_back = in_one_script(listed)
+        assert list(shown) == listed
+        assert given_back(method) is method
+
+
+def test_the_script_of_a_corpus_is_that_of_all_sentences_not_of_the_first_ones() -> None:
+    listed = [*[OLD] * 1000, *[NEW] * 3000]
+    assert [one.text for one in raw("train", listed, ["面条软。", "湯頭很濃。"])] == ["面条软", "湯頭很濃"]
+
+
+def test_a_sentence_that_is_the_same_in_both_scripts_makes_no_release_of_two() -> None:
+    alike = Sentence("n", "好吃又便宜", tuple((i, i + 1) for i in range(5)))
+    shown, given_back = in_one_script([NEW, alike])
+    method = Writes()
+    assert shown == (NEW, alike) and given_back(method) is method
+
+
+# ---- texts as tokens and back
+
+
+def words(text: str) -> tuple[tuple[int, int], ...]:
+    return tuple(match.span() for match in re.finditer(r"\w+|[^\w\s]", text))
+
+
+TEXTS = ("We like it, really.", "It was good (I think).", "Good, we think.", "I like it.")
+UNITS = Units.of(((text, words(text)) for text in TEXTS), "word", True, 1)
+
+
+def written(text: str, new: dict[int, str], units: Units = UNITS) -> str:
+    cut = units.cut(text, words(text))
+    out, at = [], 0
+    for start, end, said in units.written(
+        text, cut, {n: SPECIAL + units.tokens.index(token) for n, token in new.items()}
+    ):
+        out += [text[at:start], said]
+        at = end
+    return "".join([*out, text[at:]])
+
+
+def test_marks_stand_where_english_has_them() -> None:
+    assert written("We like it, really.", {3: "("}) == "We like it (really."
+    assert written("We like it, really.", {2: ",", 3: "it"}) == "We like, it really."
+    assert written("It was good here", {1: "(", 2: "I", 3: ")"}) == "It (I)"
+    assert written("It was good here", {1: "(", 2: "I"}) == "It (I here"
+
+
+def test_a_text_that_was_cut_before_keeps_its_spaces() -> None:
+    apart = [" ".join(text[start:end] for start, end in words(text)) for text in TEXTS]
+    units = Units.of(((text, words(text)) for text in apart), "word", True, 1)
+    assert units.tight == (frozenset(), frozenset())
+    assert written("We like it , really .", {2: ".", 3: "it"}, units) == "We like . it really ."
+
+
+def test_what_is_not_replaced_is_never_touched_also_unknown_words() -> None:
+    text = "Wer  mag it, really."
+    cut = UNITS.cut(text, words(text))
+    assert cut.ids[0] == UNK
+    assert UNITS.written(text, cut, {n: i for n, i in enumerate(cut.ids) if i != UNK}) == ()
+    assert written(text, {3: "."})[:8] == "Wer  mag"
+
+
+def test_characters_stand_where_their_predecessors_did_and_spaces_stay() -> None:
+    text = "湯頭 很香"
+    spans = ((0, 2), (3, 4), (4, 5))
+    units = Units.of([(text, spans)], "char", False, 1)
+    cut = units.cut(text, spans)
+    assert [text[slice(*span)] for span in cut.spans] == list("湯頭很香")
+    new = {1: cut.ids[0], 2: cut.ids[3], 3: cut.ids[3]}
+    assert units.written(text, cut, new) == ((1, 2, "湯"), (3, 4, "香"))
+
+
+def test_rare_tokens_are_unknown_and_marks_are_told_from_words() -> None:
+    units = Units.of(((text, words(text)) for text in TEXTS), "word", True, 2)
+    assert "was" not in units.tokens
+    assert {units.token(i) for i in units.marks} == {",", "."}

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Built, Command, contents, settings
+from conftest import Built, Command, ask, contents, settings
 
 from builder.core.config import resolve
 from builder.core.errors import OutputError
@@ -57,14 +57,6 @@ def ingested(workdir: Path, source: Path, **options: object) -> pipeline.Done:
     return pipeline.run(
         Build(workdir, workdir.parent / "out", (source,), resolve(options={"workers": 1} | options)), until="ingest"
     )[0]
-
-
-def ask(workdir: Path, statement: str) -> list[tuple[object, ...]]:
-    connection = sqlite3.connect(workdir / "builder.db")
-    try:
-        return connection.execute(statement).fetchall()
-    finally:
-        connection.close()
 
 
 def kept_stages(built: Built, here: Command, workdir: Path) -> int:

@@ -17,18 +17,11 @@ import torch
 
 from builder.augment.bench import encoders, inputs, taggers
 from builder.augment.bench.cells import fit
-from builder.augment.bench.classifiers import (
-    MODELS,
-    ClassifierConfig,
-    ClassifierItem,
-    Means,
-    check,
-    chosen,
-    words_of,
-)
+from builder.augment.bench.classifiers import MODELS, ClassifierConfig, ClassifierItem, Means, check, chosen, words_of
 from builder.augment.bench.learn import quality
 from builder.core.errors import ConfigError, InputError, ModelError
 from builder.learning.loop import optimizer_of
+from builder.learning.pieces import SPECIAL, UNK, TokenVocabulary, Units
 
 GOOD, BAD = ("great", "lovely", "fast", "tasty"), ("awful", "slow", "bland", "rude")
 THINGS = ("screen", "battery", "soup", "waiter", "price", "keyboard")
@@ -278,3 +271,131 @@ def test_l2_is_adam_with_a_penalty_in_its_gradients_and_without_it_weights_decay
     assert chosen("cnn:filters=2+3", "tc", "en").config.sizes == (2, 3)
     with pytest.raises(ConfigError, match=r"sizes joined by \+"):
         chosen("cnn:filters=2,3", "tc", "en")
+
+
+# ---- classifiers and taggers over encoders of transformers
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A BERT and a DeBERTa of a few thousand weights, as folders that transformers loads."""
+    transformers = pytest.importorskip("transformers")
+    folder = tmp_path_factory.mktemp("encoders")
+    words = sorted({word for text, _ in opinions(50, 1) for word in text.split()})
+    (folder / "vocab.txt").write_text(
+        "\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]), encoding="utf-8"
+    )
+    size = {
+        "vocab_size": len(words) + 5,
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+    }
+    made = {
+        "bert": transformers.BertForMaskedLM(transformers.BertConfig(**size, max_position_embeddings=96)),
+        "deberta": transformers.DebertaV2Model(
+            transformers.DebertaV2Config(**size, relative_attention=True, pos_att_type=["c2p", "p2c"])
+        ),
+    }
+    for name, model in made.items():
+        model.save_pretrained(folder / name)
+        transformers.BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder / name)
+    return {name: folder / name for name in made}
+
+
+@pytest.mark.parametrize(
+    ("name", "which", "task"),
+    [
+        ("bert", "bert", "tc"),
+        ("deberta", "deberta", "absc"),
+        ("fastlcf", "bert", "absc"),
+        ("bert-ftc", "bert", "ate"),
+        ("bert-pt", "bert", "ate"),
+    ],
+)
+def test_encoders_of_transformers_are_fine_tuned(
+    name: str, which: str, task: str, bert: dict[str, Path], tmp_path: Path
+) -> None:
+    choice = chosen(f"{name}={bert[which]}", task, "en")
+    config = replace(choice.config, epochs=2, rate=5e-3, threads=1)
+    train = items(task, 16, 1)
+    model = fit(choice, task, train, [], 1, tmp_path, config=config)
+    said = model.predict(train)
+    assert len(said) == len(train)
+    assert model.features(train).shape[0] == len(train)
+    assert task == "ate" or {one.label for one in said} <= {"POS", "NEG"}
+    assert choice.config.rate == 2e-5, "fine-tuning has its own settings"
+
+
+def test_a_text_longer_than_the_encoder_has_places_for_is_cut(bert: dict[str, Path], tmp_path: Path) -> None:
+    reader = encoders.load(str(bert["bert"]), longest=500).reader
+    text = "the soup is great . " * 60
+    item = ClassifierItem(text, words_of(text))
+    row = reader.read(item, 0)
+    assert len(row.ids) <= 96
+    assert len(row.first) == len(reader.shown(item)) < len(item.words)
+
+
+def test_bert_pt_is_trained_on_domain_text_and_on_reading_comprehension_first(
+    bert: dict[str, Path], tmp_path: Path
+) -> None:
+    means = Means(
+        str(bert["bert"]),
+        domain=tuple(text for text, _ in opinions(20, 7)),
+        comprehension=squad(tmp_path / "squad", 12),
+    )
+    train, choice = items("ate", 20, 1), chosen(f"bert-pt={bert['bert']}", "ate", "en")
+    model = fit(choice, "ate", train, [], 1, tmp_path / "a", means, replace(choice.config, epochs=1))
+    assert model.facts["post_texts"] == len({text for text, _ in opinions(20, 7)} | {item.text for item in train})
+    assert (model.facts["post_questions"], model.facts["post_questions_cut"]) == (12, 0)
+
+
+def test_masking_hides_a_piece_of_every_text_and_never_a_mark(bert: dict[str, Path]) -> None:
+    reader = encoders.load(str(bert["bert"]), longest=32).reader
+    text = "the soup is great"
+    batch = inputs.collate([reader.read(ClassifierItem(text, words_of(text)), 0)] * 50, reader.pad)
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(1)
+        ids, gold = encoders.masked(batch, reader)
+    assert ((gold >= 0).sum(1) >= 1).all()
+    assert (gold[:, 0] == -1).all()
+    assert (gold[batch.ids == reader.end] == -1).all()
+    assert (ids[gold < 0] == batch.ids[gold < 0]).all()
+    assert (ids == reader.mask).any()
+
+
+def test_what_is_no_encoder_is_refused(tmp_path: Path, bert: dict[str, Path]) -> None:
+    with pytest.raises(ModelError, match=r"no model here: there is no config\.json"):
+        encoders.load(str(tmp_path), 16)
+    with pytest.raises(ModelError, match="weights are missing"):
+        encoders.load(str(bert["deberta"]), 16, with_head=True)
+
+
+# ---- one vocabulary of tokens: which are known, and their numbers
+
+
+COUNTS = {"soup": 3, "beef": 3, "tea": 5, "rice": 1}
+
+
+def test_tokens_that_occur_often_enough_are_numbered_in_order_behind_the_special_ones() -> None:
+    vocabulary = TokenVocabulary.of(COUNTS, 2, 4)
+    assert vocabulary.tokens == ("beef", "soup", "tea")
+    assert dict(vocabulary.numbers) == {"beef": 4, "soup": 5, "tea": 6}
+    assert len(vocabulary) == 7
+    assert (vocabulary.number("tea", 1), vocabulary.number("rice", 1)) == (6, 1)
+
+
+def test_the_most_frequent_tokens_come_first_and_equals_by_code_points() -> None:
+    assert TokenVocabulary.of_frequent(COUNTS, 1, 3, 2).tokens == ("tea", "beef", "soup")
+
+
+def test_vocabularies_with_the_same_tokens_are_equal_and_show_no_more_than_them() -> None:
+    first, other = TokenVocabulary(("a", "b"), 2), TokenVocabulary(("a", "b"), 2)
+    assert first == other
+    assert repr(first) == "TokenVocabulary(tokens=('a', 'b'), special=2)"
+
+
+def test_units_with_other_tokens_have_other_numbers() -> None:
+    units = replace(Units(("a", "b"), "char"), tokens=("b",))
+    assert units.cut("ab", ((0, 2),)).ids == (UNK, SPECIAL)

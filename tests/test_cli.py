@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Built, Command, contents, environment
+from conftest import ROOT, Built, Command, ask, contents, environment
 
 import builder
 from builder.cli import main as cli
@@ -34,14 +34,6 @@ def write_lines(path: Path, rows: list[Row]) -> Path:
 
 def read_lines(path: Path) -> list[Row]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
-
-
-def ask(workdir: Path, statement: str) -> list[tuple[Any, ...]]:
-    connection = sqlite3.connect(workdir / "builder.db")
-    try:
-        return connection.execute(statement).fetchall()
-    finally:
-        connection.close()
 
 
 # ---- build, status, resume, run

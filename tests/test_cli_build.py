@@ -9,12 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import Built, Command
+from conftest import ROOT, Built, Command
 
 from builder.cli.build import build
 from builder.cli.build_voice import WIDTH, Voice, describe_stage
 from builder.core.config import resolve
 from builder.core.settings import Config, Discriminate, Evaluate, SelfTrain
+from builder.core.wording import counted, plural
 from builder.pages.report.blocks import spoken_seconds
 from builder.pipeline import outcome as previews
 from builder.pipeline.outcome import preview, read_outcome
@@ -253,3 +254,32 @@ def test_who_found_the_triplets_is_said_as_the_manifest_has_it(
     (release / "manifest.json").write_text(json.dumps(manifest | {"panel": panel}), encoding="utf-8")
     lines = [line for line in read_outcome(release).lines() if line.startswith("The rules alone found them; ")]
     assert [sentence in line for line in lines] == ([True] if sentence else [])
+
+
+# ---- counts with their nouns, in the helper and in what commands say of one thing
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "text"),
+    [
+        (1, "review", "1 review"), (0, "review", "0 reviews"), (2000, "gold review", "2,000 gold reviews"),
+        (2, "entry", "2 entries"), (1, "entry", "1 entry"), (2, "day", "2 days"), (3, "match", "3 matches"),
+    ],
+)  # fmt: skip
+def test_a_count_takes_the_number_of_its_noun(number: int, noun: str, text: str) -> None:
+    assert counted(number, noun) == text
+
+
+def test_what_commands_print_never_counts_a_noun_of_its_own() -> None:
+    """`{len(x)} reviews` says "1 reviews" one day; `counted` does not."""
+    nouns = "|".join(plural(noun) for noun in ("review", "triplet", "candidate", "label", "row", "file", "worker"))
+    lone = re.compile(rf"\{{(?:len\([^{{}}]*\)|[^{{}}]*:,)\}} (?:{nouns})\b")
+    # how many rows are shown at most, which is more than one
+    allowed = {"only the first {most:,} rows are shown"}
+    faults = [
+        f"{path.name}:{number}"
+        for path in sorted((ROOT / "builder" / "cli").glob("*.py"))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if lone.search(line) and not any(words in line for words in allowed)
+    ]
+    assert faults == []

@@ -20,7 +20,7 @@ import pytest
 from conftest import Built, Command, contents, environment, settings
 from nursery import Running, killed, nursery_begun, sound
 
-KILLS = 3  # tests/measure/kills.py kills many more
+KILLS = 2  # tests/measure/kills.py kills many more
 STOPPED = "builder: stopped; what is finished is kept, `builder resume --workdir {}` goes on"
 
 

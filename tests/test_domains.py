@@ -5,19 +5,18 @@ from __future__ import annotations
 import ast
 import csv
 import re
-import subprocess
-import sys
+import shutil
 from itertools import product
 from pathlib import Path
 
 import pytest
+from chromium import Browser, serving
 from click.testing import CliRunner
-from conftest import Command, environment
-from devtools import Browser, needed
+from conftest import Command
 from reading import written
 
 from builder import Extractor
-from builder.cli.domain import domain
+from builder.cli.domain import domain, review
 from builder.core.errors import ConfigError, InputError, ResourceError
 from builder.core.records import Element, Polarity, Triplet
 from builder.engine import make_engine
@@ -55,11 +54,24 @@ def command(*arguments: object) -> str:
     return ran.output
 
 
-@pytest.fixture
-def reviews(tmp_path: Path) -> Path:
-    path = tmp_path / "hotel.csv"
+@pytest.fixture(scope="module")
+def reviews(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("hotel") / "hotel.csv"
     path.write_text("text,rating\n" + "".join(f'"{text}",4\n' for text in HOTEL), encoding="utf-8")
     return path
+
+
+@pytest.fixture(scope="module")
+def proposed(reviews: Path) -> Path:
+    """A new pack of the reviews, which no test changes."""
+    command("new", "pet", "--reviews", reviews, "--out", reviews.parent / "pet", "--support", 2)
+    return reviews.parent / "pet"
+
+
+@pytest.fixture
+def pack(proposed: Path, tmp_path: Path) -> Path:
+    """A copy of the new pack."""
+    return Path(shutil.copytree(proposed, tmp_path / "pet"))
 
 
 # ---- packs
@@ -339,11 +351,9 @@ def test_a_pack_is_made_answered_and_used_from_raw_reviews_alone(reviews: Path, 
     assert command("check", pack, "--reviews", reviews, "--draw", 3) == shown
 
 
-def test_a_new_pack_composes_the_names_of_its_classes(reviews: Path, tmp_path: Path) -> None:
-    pack = tmp_path / "hotel"
-    command("new", "hotel", "--reviews", reviews, "--out", pack)
+def test_a_new_pack_composes_the_names_of_its_classes(pack: Path) -> None:
     (names,) = [rule for rule in load_rules(domain=str(pack)) if rule.name == "names"]
-    assert "hotel." in names.params["composed"]
+    assert "pet." in names.params["composed"]
 
 
 def test_a_neutral_opinion_is_taken_by_answer_alone(tmp_path: Path) -> None:
@@ -396,9 +406,7 @@ def test_what_people_write_is_no_markup(text: str) -> None:
     assert blank_markup(text) == text
 
 
-def test_the_page_of_a_pack_keeps_answers_and_names_classes(reviews: Path, tmp_path: Path) -> None:
-    pack = tmp_path / "pet"
-    command("new", "pet", "--reviews", reviews, "--out", pack, "--support", 2)
+def test_the_page_of_a_pack_keeps_answers_and_names_classes(pack: Path) -> None:
     book = SheetBook(pack)
     rows = {row["word"]: row for row in book.list()["rows"]}
     assert "【魚缸】" in rows["魚缸"]["evidence"][0]
@@ -416,11 +424,8 @@ def test_the_page_of_a_pack_keeps_answers_and_names_classes(reviews: Path, tmp_p
     assert (lexicon.role("魚缸"), lexicon.aspects["珊瑚"].cls) == ("part", "place.generic")
 
 
-def test_the_page_of_a_pack_is_worked_by_key_and_hides_no_character(reviews: Path, tmp_path: Path) -> None:
+def test_the_page_of_a_pack_is_worked_by_key_and_hides_no_character(pack: Path, browser: Browser) -> None:
     pytest.importorskip("uvicorn", reason="the extra annotate is not installed")
-    needed()
-    pack = tmp_path / "pet"
-    command("new", "pet", "--reviews", reviews, "--out", pack, "--support", 2)
     sheet = pack / "candidates.csv"
     rows = list(csv.DictReader(sheet.read_text(encoding="utf-8-sig").splitlines()))
     rows[0]["sentence"] = f"【<b>很</b>】\u202e{rows[0]['word']}\u2066\x07好"
@@ -429,26 +434,18 @@ def test_the_page_of_a_pack_is_worked_by_key_and_hides_no_character(reviews: Pat
         writer.writeheader()
         writer.writerows(rows)
     place = [row["word"] for row in SheetBook(pack).list()["rows"]].index(rows[0]["word"])
-    call = [sys.executable, "-m", "builder", "domain", "review", str(pack), "--port", "0"]
-    browser = Browser()
-    with subprocess.Popen(call, env=environment(), stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            browser.open(process.stdout.readline().split()[1])
-            shown = browser.text(f"#w{place}")
-            assert "【<b>很</b>】\u2426" in shown and "\u2426\u2407好" in shown
-            assert not {"\u202e", "\u2066", "\x07"} & set(browser.text("body"))
-            browser.press("y", "n", "ArrowUp", "ArrowUp", "n")
-            assert browser.text("#count") == f"2 / {len(rows)}"
-            browser.run("document.querySelector('#classes').open = true")
-            assert "thing" in browser.text("#own")
-            other = browser.run("sentence('【特價】这个【鱼缸】很亮', '魚缸').innerHTML")
-            assert other == '【特價】这个<mark class="o">鱼缸</mark>很亮'
-            assert browser.troubles == []
-        finally:
-            browser.close()
-            process.terminate()
-            process.wait(60)
+    with serving(review, pack, "--port", "0") as said:
+        browser.open(said[0].removeprefix("open "))
+        shown = browser.text(f"#w{place}")
+        assert "【<b>很</b>】\u2426" in shown and "\u2426\u2407好" in shown
+        assert not {"\u202e", "\u2066", "\x07"} & set(browser.text("body"))
+        browser.press("y", "n", "ArrowUp", "ArrowUp", "n")
+        assert browser.text("#count") == f"2 / {len(rows)}"
+        browser.run("document.querySelector('#classes').open = true")
+        assert "thing" in browser.text("#own")
+        other = browser.run("sentence('【特價】这个【鱼缸】很亮', '魚缸').innerHTML")
+        assert other == '【特價】这个<mark class="o">鱼缸</mark>很亮'
+        assert browser.faults == []
     assert [row["answer"] for row in SheetBook(pack).list()["rows"]][:2] == ["no", "no"]
 
 
@@ -459,11 +456,7 @@ def test_the_page_of_a_pack_is_worked_by_key_and_hides_no_character(reviews: Pat
         ({"name": "pet.other", "new": "pet.tank", "role": "fish"}, "no role 'fish'"),
     ],
 )
-def test_a_class_with_a_strange_name_or_role_changes_nothing(
-    change: dict[str, str], fault: str, reviews: Path, tmp_path: Path
-) -> None:
-    pack = tmp_path / "pet"
-    command("new", "pet", "--reviews", reviews, "--out", pack, "--support", 2)
+def test_a_class_with_a_strange_name_or_role_changes_nothing(change: dict[str, str], fault: str, pack: Path) -> None:
     before = (pack / "candidates.csv").read_bytes()
     with pytest.raises(ValueError, match=fault):
         SheetBook(pack).change_class(change)
@@ -835,17 +828,13 @@ def test_files_in_another_encoding_or_with_two_texts_are_read_as_the_message_say
     assert command("check", tmp_path / "pet", *how).startswith("6 reviews, ")
 
 
-def test_a_sheet_that_is_not_utf8_is_one_line(reviews: Path, tmp_path: Path) -> None:
-    pack = tmp_path / "pet"
-    command("new", "pet", "--reviews", reviews, "--out", pack, "--support", 2)
+def test_a_sheet_that_is_not_utf8_is_one_line(pack: Path) -> None:
     (pack / "candidates.csv").write_bytes((pack / "candidates.csv").read_text(encoding="utf-8-sig").encode("utf-16"))
     with pytest.raises(ResourceError, match=r"candidates\.csv: is not UTF-8; save the sheet as CSV UTF-8"):
         command("accept", pack)
 
 
-def test_a_sheet_with_a_strange_answer_names_file_and_line(reviews: Path, tmp_path: Path) -> None:
-    pack = tmp_path / "hotel"
-    command("new", "hotel", "--reviews", reviews, "--out", pack, "--support", 2)
+def test_a_sheet_with_a_strange_answer_names_file_and_line(pack: Path) -> None:
     sheet = pack / "candidates.csv"
     lines = sheet.read_text(encoding="utf-8-sig").splitlines()
     sheet.write_text("\n".join([lines[0], lines[1].replace(",,", ",perhaps,"), *lines[2:]]) + "\n", encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -11,9 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from click.testing import CliRunner, Result
 from test_model import TINY, TINY_JUDGE, review, weights
+from test_paper_stage import LINES
 from tiny_encoders import KINDS, make_encoder
 
+from builder.cli.main import cli
 from builder.core.config import resolve
 from builder.core.errors import ConfigError, ModelError
 from builder.core.settings import EncoderSettings
@@ -36,6 +40,7 @@ from builder.models.encoder import (
 from builder.models.saved import load, save
 from builder.models.tagger import Tagger, train_tagger
 from builder.models.tagger_network import TaggerNetwork
+from builder.pipeline import builds
 
 TRAIN, VALID = [review(i) for i in range(60)], [review(i) for i in range(1000, 1012)]
 TEXTS = [example.text for example in TRAIN]
@@ -435,3 +440,65 @@ def test_a_saved_model_whose_tokenizer_cannot_serve_it_is_one_line(
     with pytest.raises(ModelError, match=r"no tokenizer can be loaded|a token of number 1000000") as raised:
         model.predict(["鯖很好吃"])
     assert len(str(raised.value).splitlines()) == 1
+
+
+# ---- the profile `encoder` through the stages
+
+
+SETTINGS = {
+    "profile": '"encoder"',
+    "encoder.base": '"./base"',
+    "encoder.rate": "1e-3",
+    "device": '"cpu"',
+    "workers": "1",
+    "threads": "1",
+    "shard": "4",
+    "discriminate.mode": '"paper"',
+    "discriminate.epochs": "1",
+    "self_train.epochs": "16",
+    "self_train.iterations": "1",
+    "self_train.variants": '["D"]',
+    "ingest.valid_share": "0.4",
+    "ingest.test_share": "0.1",
+}
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(cli, [str(word) for word in words])
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a build: w, out and the encoder base, which the settings name from there."""
+    folder = tmp_path_factory.mktemp("encoder")
+    make_encoder(folder / "base", "bert", LINES)
+    with (folder / "reviews.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["review_id", "text"], *([f"r{i}", line] for i, line in enumerate(LINES))])
+    (folder / "one.jsonl").write_text(json.dumps({"id": "1", "text": "湯頭很濃郁"}) + "\n", "utf-8")
+    options = [part for key, value in SETTINGS.items() for part in ("--set", f"{key}={value}")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        done = run("build", "reviews.csv", "--workdir", "w", "--out", "out", *options)
+    assert done.exit_code == 0, (done.output, done.exception)
+    return folder
+
+
+def read_answer(path: Path) -> str:
+    return str(json.loads(path.read_text("utf-8"))["id"])
+
+
+def test_a_build_with_an_encoder_ends_in_a_release_and_its_models_name_no_path(built: Path) -> None:
+    assert (built / "out" / "v0.1.0" / "manifest.json").is_file()
+    for name in ("discriminator", "D1"):
+        kept = json.loads((built / "w" / "models" / name / "config.json").read_text())
+        assert kept["encoder"]["model_type"] == "bert"
+        assert str(built) not in json.dumps(kept), "no path of this machine in a model"
+    kept_base = builds.remembered(built / "w").resolved.config.encoder.base
+    assert kept_base == str((built / "base").resolve()), "a build that is resumed in another folder finds it"
+
+
+def test_extract_reads_with_the_model_on_an_encoder(built: Path, tmp_path: Path) -> None:
+    files = ("--input", built / "one.jsonl", "--output", tmp_path / "two.jsonl")
+    done = run("extract", *files, "--workdir", built / "w", "--source", "D")
+    assert done.exit_code == 0, done.output
+    assert read_answer(tmp_path / "two.jsonl") == "1"

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
+import resource
 import socket
 import stat
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Command, environment
-from devtools import Browser, needed
+from chromium import Browser, serving
+from conftest import Command
 from goldwork import pooled
-from test_gold_page import Page
+from test_gold_page import Page, served
 
+from builder.cli.annotate import serve
 from builder.core.errors import ConfigError, InputError
-from builder.core.records import Pool
 from builder.gold.server import NAME, PasswordDoor, Refusal, read_passwords, remove_password, set_password
 from builder.store import db, gold
 
@@ -30,21 +29,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     workdir, pool = pooled(tmp_path_factory.mktemp("network"))
     for name, password in WORD.items():
         set_password(workdir, name, password)
-    yield from opened(workdir, pool)
-
-
-def opened(workdir: Path, pool: Pool, *options: str) -> Iterator[Page]:
-    command = [sys.executable, "-m", "builder", "annotate", "serve", "--port", "0", "--workdir", str(workdir), *options]
-    with subprocess.Popen(
-        command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        try:
-            yield Page(line.split()[1], workdir, pool, process.pid)
-        finally:
-            process.terminate()
-            process.communicate(timeout=300)
+    with served(workdir, pool, "--host", "127.0.0.1") as page:
+        yield page
 
 
 def sign_in(page: Page, name: str, password: str, **headers: str) -> tuple[int, str]:
@@ -95,25 +81,20 @@ def test_each_person_labels_under_their_own_name(page: Page) -> None:
     }
 
 
-def test_a_person_signs_in_and_out_in_a_browser(page: Page) -> None:
-    needed()
-    browser = Browser()
-    try:
-        browser.open(page.address)
-        browser.run("document.querySelector('#name').value = 'amy'")
-        for password, ready in (
-            ("wrong guess", "!document.querySelector('#error').hidden"),
-            (WORD["amy"], "!!window.call"),
-        ):
-            browser.run(f"document.querySelector('#password').value = {json.dumps(password)}")
-            browser.run("document.querySelector('#sign button').click()")
-            browser.wait(ready)
-        browser.wait("document.body.dataset.ready === '1'")
-        assert "amy" in browser.text("#who")
-        browser.run("document.querySelector('#leave').click()")
-        browser.wait("!!document.querySelector('#sign')")
-    finally:
-        browser.close()
+def test_a_person_signs_in_and_out_in_a_browser(page: Page, browser: Browser) -> None:
+    browser.open(page.address)
+    browser.run("document.querySelector('#name').value = 'amy'")
+    for password, ready in (
+        ("wrong guess", "!document.querySelector('#error').hidden"),
+        (WORD["amy"], "!!window.call"),
+    ):
+        browser.run(f"document.querySelector('#password').value = {json.dumps(password)}")
+        browser.run("document.querySelector('#sign button').click()")
+        browser.wait(ready)
+    browser.wait("document.body.dataset.ready === '1'")
+    assert "amy" in browser.text("#who")
+    browser.run("document.querySelector('#leave').click()")
+    browser.wait("!!document.querySelector('#sign')")
 
 
 HERE, THERE = "192.0.2.1", "192.0.2.2"
@@ -150,22 +131,27 @@ def test_a_body_is_counted_as_it_is_read_whatever_its_header_says(path: str, pag
     told = "Host: localhost", "Content-Type: application/json", "Content-Length: 5", "Transfer-Encoding: chunked"
     head = "\r\n".join((f"POST {path} HTTP/1.1", *told, "", ""))
     chunk = b"100000\r\n" + b" " * (1 << 20) + b"\r\n"
-    before = page.memory()
+    before = resident()
     with socket.create_connection(("127.0.0.1", page.port), timeout=60) as connection:
         connection.sendall(head.encode())
         for _ in range(64):
             connection.sendall(chunk)
         answer = connection.recv(1000).split(b"\r\n", 1)[0]
     assert answer.split()[1] == (b"400" if path == "/api/sign_in" else b"401")
-    assert page.memory() - before < 20 << 20
+    assert resident() - before < 20 << 20
+
+
+def resident() -> int:
+    """Bytes of memory that this process holds, which serves the page too."""
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    return int(pages) * resource.getpagesize()
 
 
 def test_a_cookie_travels_by_https_alone_where_a_proxy_brings_it(tmp_path: Path) -> None:
     workdir, pool = pooled(tmp_path)
     set_password(workdir, "amy", WORD["amy"])
-    for page in opened(workdir, pool, "--origin", "https://labels.example.org"):
+    with served(workdir, pool, "--origin", "https://labels.example.org") as page:
         assert page.address == "https://labels.example.org"
-        break
     assert PasswordDoor(read_passwords(workdir), "https://labels.example.org").secure
     assert not PasswordDoor(read_passwords(workdir)).secure
 
@@ -208,14 +194,7 @@ def test_the_command_sets_a_password_and_says_what_a_network_needs(
 def test_a_page_for_a_whole_network_names_addresses_that_a_browser_opens(tmp_path: Path) -> None:
     workdir, _ = pooled(tmp_path)
     set_password(workdir, "amy", WORD["amy"])
-    command = [sys.executable, "-m", "builder", "annotate", "serve", "--port", "0", "--workdir", str(workdir)]
-    with subprocess.Popen(
-        [*command, "--host", "0.0.0.0"], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        here, there = process.stdout.readline(), process.stdout.readline()
-        process.terminate()
-        process.communicate(timeout=300)
-    port = here.strip().rstrip("/").rpartition(":")[2]
-    assert here == f"open http://127.0.0.1:{port}/\n"
-    assert there == f"from other machines: http://{socket.gethostname()}:{port}/\n"
+    with serving(serve, "--port", "0", "--workdir", workdir, "--host", "0.0.0.0") as (here, there):
+        port = here.rstrip("/").rpartition(":")[2]
+        assert here == f"open http://127.0.0.1:{port}/"
+        assert there == f"from other machines: http://{socket.gethostname()}:{port}/"

@@ -5,22 +5,21 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
-import resource
 import sqlite3
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from conftest import Command, environment
-from devtools import Browser, needed
+from chromium import Browser, serving
+from conftest import Command
 from goldwork import TEXTS, by_name, pooled
 
+from builder.cli.annotate import serve
 from builder.core.records import Label, Pool
 from builder.gold.items import order_reviews
 from builder.gold.server import KeyDoor, LabelSite, PasswordDoor, Passwords, app
@@ -39,16 +38,10 @@ class Page:
     address: str
     workdir: Path
     pool: Pool
-    process: int
 
     @property
     def port(self) -> int:
         return urlsplit(self.address).port or 0
-
-    def memory(self) -> int:
-        """Bytes that the server holds."""
-        pages = Path(f"/proc/{self.process}/statm").read_text(encoding="ascii").split()[1]
-        return int(pages) * resource.getpagesize()
 
     @property
     def key(self) -> str:
@@ -73,34 +66,27 @@ class Page:
             return gold.of_pool(connection, self.pool.id).get(annotator, {})
 
 
+@contextmanager
 def served(workdir: Path, pool: Pool, *options: str) -> Iterator[Page]:
-    words = ("annotate", "serve", "--port", "0", "--annotator", "amy", "--workdir", str(workdir), *options)
-    command = [sys.executable, "-m", "builder", *words]
-    with subprocess.Popen(
-        command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        assert line.startswith("open http://127.0.0.1:"), process.stderr and process.stderr.read()
-        try:
-            yield Page(line.split()[1], workdir, pool, process.pid)
-        finally:
-            process.terminate()
-            process.communicate(timeout=300)
+    """A pool's page by the command that serves it; amy labels, unless the options say otherwise."""
+    words = options or ("--annotator", "amy")
+    with serving(serve, "--port", "0", "--workdir", workdir, *words) as said:
+        yield Page(said[0].removeprefix("open "), workdir, pool)
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     workdir, pool = pooled(tmp_path_factory.mktemp("page"))
-    yield from served(workdir, pool)
+    with served(workdir, pool) as page:
+        yield page
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    needed()
-    made = Browser()
-    yield made
-    made.close()
+@pytest.fixture
+def shown(tmp_path: Path, browser: Browser) -> Iterator[Page]:
+    """A new pool, which the browser shows."""
+    with served(*pooled(tmp_path)) as page:
+        browser.open(page.address)
+        yield page
 
 
 def test_every_answer_carries_headers_that_keep_strangers_out(page: Page) -> None:
@@ -141,44 +127,23 @@ def test_an_answer_must_be_json_so_that_no_form_elsewhere_can_post_it(page: Page
     assert page.said() == {}
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {},
-        [],
-        {"place": 0},
-        {"place": 0, "op": "label"},
-        {"place": 0, "op": "label", "label": "ZZ"},
-        {"place": 0, "op": "label", "label": ["YY"]},
-        {"place": 99, "op": "label", "label": "YY"},
-        {"place": -1, "op": "label", "label": "YY"},
-        {"place": 0, "op": "__init__"},
-        {"place": 0, "op": "head"},
-        {"place": 0, "op": "label", "label": "NX", "aspect": [[0, 9999]]},
-        {"place": 0, "op": "label", "label": "NX", "aspect": [[2, 1]]},
-        {"place": 0, "op": "label", "label": "NX", "aspect": []},
-        {"place": 0, "op": "label", "label": "NX", "aspect": "x"},
-        {"place": 0, "op": "label", "label": "NX", "polarity": "GOOD"},
-        {"place": 0, "op": "add", "aspect": [[0, 1]], "opinion": None, "polarity": "POS"},
-        {"place": 0, "op": "remove"},
-    ],
-)
-def test_an_answer_that_cannot_be_is_refused_and_nothing_is_stored(body: object, page: Page) -> None:
-    status, _, text = page.ask("POST", "/api/answer", body, Content_Type="application/json", X_Key=page.key)
-    assert (status, "error" in json.loads(text)) == (400, True)
-    assert page.said() == {}
+LABEL: dict[str, object] = {"place": 0, "op": "label", "label": "NX"}
+NO_ANSWERS: list[object] = [
+    *({}, [], {"place": 0}, {"place": 0, "op": "label"}, LABEL | {"label": "ZZ"}, LABEL | {"label": ["YY"]}),
+    *(LABEL | {"place": 99}, LABEL | {"place": -1}, {"place": 0, "op": "__init__"}, {"place": 0, "op": "head"}),
+    *(LABEL | {"aspect": spans} for spans in ([[0, 9999]], [[2, 1]], [], "x")),
+    *(LABEL | {"polarity": "GOOD"}, {"place": 0, "op": "remove"}),
+    {"place": 0, "op": "add", "aspect": [[0, 1]], "opinion": None, "polarity": "POS"},
+    *(b'{"place": 1e400, "op": "label"}', b'{"place": true, "op": "check"}', b'{"place": 0.0, "op": "check"}'),
+    *(b"[" * 90_000, b'{"a":' * 15_000, b"\xff", b"", b"{", b'{"place": NaN}', b"5"),
+]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        *(b'{"place": 1e400, "op": "label"}', b'{"place": true, "op": "check"}', b'{"place": 0.0, "op": "check"}'),
-        *(b"[" * 90_000, b'{"a":' * 15_000, b"\xff", b"", b"{", b'{"place": NaN}', b"5"),
-    ],
-)
-def test_a_body_that_is_no_answer_is_refused_with_a_sentence(body: bytes, page: Page) -> None:
-    status, _, text = page.ask("POST", "/api/answer", body, Content_Type="application/json", X_Key=page.key)
-    assert (status, json.loads(text)["error"][:27]) == (400, "no answer that can be kept:")
+def test_an_answer_that_cannot_be_is_refused_with_a_sentence_and_nothing_is_stored(page: Page) -> None:
+    for body in NO_ANSWERS:
+        status, _, text = page.ask("POST", "/api/answer", body, Content_Type="application/json", X_Key=page.key)
+        begins = "no answer that can be kept:" if isinstance(body, bytes) else ""
+        assert (status, json.loads(text)["error"].startswith(begins)) == (400, True), body
     assert page.said() == {}
 
 
@@ -234,43 +199,36 @@ def test_the_server_listens_on_this_machine_alone(page: Page) -> None:
             assert sock.connect_ex((str(address), page.port)) != 0
 
 
-def test_the_keyboard_labels_corrects_adds_and_takes_back(tmp_path: Path, browser: Browser) -> None:
-    workdir, pool = pooled(tmp_path)
-    for page in served(workdir, pool):
-        browser.open(page.address)
-        order = [one.id for review in pool.reviews for one in review.candidates or [None] if one]
-        first = pool.reviews[0]
-        assert browser.text("#text").split() == first.text.split()
-        browser.press("1", "2", "3", "0")
-        listed = [one for review in order_reviews(pool, "pool", {}) for one in review.candidates or (None,)][:4]
-        assert [page.said()[one.id].label for one in listed if one] == [
-            due for one, due in zip(listed, ("YY", "YN", "NX", None), strict=True) if one
-        ]
-        assert browser.text("#count").startswith(f"{sum(one is not None for one in listed)} / ")
-        browser.press("u", "u", "u", "u")
-        assert page.said() == {}
-        assert browser.text("#where").startswith("#1 ")
-        _walk_to(browser, pool, "湯頭")
-        _correct_and_add(browser, page, pool)
-        _nothing_missing(browser, page, pool)
-        assert browser.troubles == []
-        assert len(order) == pool.size
+def test_the_keyboard_labels_corrects_adds_and_takes_back(shown: Page, browser: Browser) -> None:
+    assert browser.text("#text").split() == shown.pool.reviews[0].text.split()
+    browser.press("1", "2", "3", "0")
+    listed = [one for review in order_reviews(shown.pool, "pool", {}) for one in review.candidates or (None,)][:4]
+    assert [shown.said()[one.id].label for one in listed if one] == [
+        due for one, due in zip(listed, ("YY", "YN", "NX", None), strict=True) if one
+    ]
+    assert browser.text("#count").startswith(f"{sum(one is not None for one in listed)} / ")
+    browser.press("u", "u", "u", "u")
+    assert shown.said() == {}
+    assert browser.text("#where").startswith("#1 ")
+    walk_to(browser, "湯頭")
+    _correct_and_add(browser, shown)
+    _nothing_missing(browser, shown)
+    assert browser.faults == []
 
 
-def _walk_to(browser: Browser, pool: Pool, aspect: str) -> None:
-    browser.press(*["ArrowLeft"] * 12)
-    for _ in range(12):
+def walk_to(browser: Browser, aspect: str) -> None:
+    for place in range(11):
+        browser.run(f"go({place})")
         if f"「{aspect}」嗎" in browser.text("#question"):
             return
-        browser.press("ArrowRight")
     raise AssertionError(f"{aspect} is nowhere")
 
 
-def _correct_and_add(browser: Browser, page: Page, pool: Pool) -> None:
+def _correct_and_add(browser: Browser, page: Page) -> None:
     """Correct 湯頭 to 頭 by keys, undo it, then add (店員, 不好, NEG),
     whose opinion stands in pieces behind an emoji of two code points.
     """
-    soup = by_name(pool, TEXTS[0], "湯頭")[1]
+    soup = by_name(page.pool, TEXTS[0], "湯頭")[1]
     browser.press("c", "ArrowRight", "a")
     assert "存成 saved as: YY" in browser.text("#verdict")
     browser.press("2")
@@ -287,7 +245,7 @@ def _correct_and_add(browser: Browser, page: Page, pool: Pool) -> None:
     browser.press("O", shift=True)
     browser.press("2", "Enter")
     with db.reading(page.workdir) as connection:
-        stored = pools.read(connection, pool.id)
+        stored = pools.read(connection, page.pool.id)
     added = [one for review in stored.reviews for one in review.candidates if one.n is None]
     assert [(one.triplet.aspect.text, one.triplet.opinion.text, one.triplet.polarity) for one in added] == [
         ("店員", "不好", "NEG")
@@ -297,162 +255,132 @@ def _correct_and_add(browser: Browser, page: Page, pool: Pool) -> None:
     assert "(店員, 不好, 負面 negative)" in browser.text("#missing")
     browser.press("u")
     with db.reading(page.workdir) as connection:
-        assert pools.read(connection, pool.id) == pool
+        assert pools.read(connection, page.pool.id) == page.pool
     assert browser.text("#missing") == ""
 
 
-def test_the_question_asks_in_each_language_alone_and_goes_with_a_correction(tmp_path: Path, browser: Browser) -> None:
-    workdir, pool = pooled(tmp_path)
-    for page in served(workdir, pool):
-        browser.open(page.address)
-        _walk_to(browser, pool, "湯頭")
-        assert browser.text("#question").split("\n") == [
-            "「濃郁」在描述「湯頭」嗎？是正面的描述嗎？",
-            "Does “濃郁” describe “湯頭”? As positive?",
-        ]
-        where = browser.text("#where")
-        browser.press("c", "ArrowRight", "a", "Enter")
-        while browser.text("#where") != where:
-            browser.press("ArrowLeft")
-        assert browser.text("#question").split("\n") == [
-            "修正成 濃郁 描述 頭，正面。",
-            "Corrected to (頭, 濃郁, positive), saved as YY.",
-        ]
-        assert "proposed: (湯頭, 濃郁, 正面 positive)" in browser.text("#correction")
-        browser.press("1", "ArrowLeft")
-        assert "「濃郁」在描述「湯頭」嗎？" in browser.text("#question")
-        assert browser.text("#correction") == ""
+def test_the_question_asks_in_each_language_alone_and_goes_with_a_correction(shown: Page, browser: Browser) -> None:
+    walk_to(browser, "湯頭")
+    assert browser.text("#question").split("\n") == [
+        "「濃郁」在描述「湯頭」嗎？是正面的描述嗎？",
+        "Does “濃郁” describe “湯頭”? As positive?",
+    ]
+    where = browser.text("#where")
+    browser.press("c", "ArrowRight", "a", "Enter")
+    while browser.text("#where") != where:
+        browser.press("ArrowLeft")
+    assert browser.text("#question").split("\n") == [
+        "修正成 濃郁 描述 頭，正面。",
+        "Corrected to (頭, 濃郁, positive), saved as YY.",
+    ]
+    assert "proposed: (湯頭, 濃郁, 正面 positive)" in browser.text("#correction")
+    browser.press("1", "ArrowLeft")
+    assert "「濃郁」在描述「湯頭」嗎？" in browser.text("#question")
+    assert browser.text("#correction") == ""
 
 
-def test_correcting_starts_on_the_aspect_and_tab_leads_to_the_opinion(tmp_path: Path, browser: Browser) -> None:
-    workdir, pool = pooled(tmp_path)
-    soup = by_name(pool, TEXTS[0], "湯頭")[1]
-    for page in served(workdir, pool):
-        browser.open(page.address)
-        _walk_to(browser, pool, "湯頭")
-        browser.press("c")
-        assert browser.text("#chosen").split() == ["選到", "selected:", "湯頭", "＝現在的對象", "the", "aspect", "now"]
-        browser.press("Tab")
-        assert browser.text("#chosen").split() == ["選到", "selected:", "濃郁", "＝現在的意見", "the", "opinion", "now"]
-        browser.press("Tab", "Tab", "ArrowRight")
-        assert browser.text("#chosen").split()[2:5] == ["郁", "按", "A"]
-        browser.press("o", "Enter")
-        assert page.said()[soup.id] == Label("YY", opinion=((4, 5),))
+def test_correcting_starts_on_the_aspect_and_tab_leads_to_the_opinion(shown: Page, browser: Browser) -> None:
+    soup = by_name(shown.pool, TEXTS[0], "湯頭")[1]
+    walk_to(browser, "湯頭")
+    browser.press("c")
+    assert browser.text("#chosen").split() == ["選到", "selected:", "湯頭", "＝現在的對象", "the", "aspect", "now"]
+    browser.press("Tab")
+    assert browser.text("#chosen").split() == ["選到", "selected:", "濃郁", "＝現在的意見", "the", "opinion", "now"]
+    browser.press("Tab", "Tab", "ArrowRight")
+    assert browser.text("#chosen").split()[2:5] == ["郁", "按", "A"]
+    browser.press("o", "Enter")
+    assert shown.said()[soup.id] == Label("YY", opinion=((4, 5),))
 
 
-def test_caps_lock_is_no_shift(tmp_path: Path, browser: Browser) -> None:
-    workdir, pool = pooled(tmp_path)
-    soup = by_name(pool, TEXTS[0], "湯頭")[1]
-    for page in served(workdir, pool):
-        browser.open(page.address)
-        _walk_to(browser, pool, "湯頭")
-        browser.press("C", "ArrowRight", "A")  # Caps Lock: the letters are large, Shift is not held
-        assert browser.text("#picked").split() == [
-            "對象",
-            "aspect",
-            "頭",
-            "意見",
-            "opinion",
-            "濃郁",
-            "正面",
-            "positive",
-        ]
-        browser.press("Home")
-        browser.press("a", shift=True)  # and small ones with Shift: a piece is added
-        assert browser.text("#picked").split()[2] == "\U0001f35c…頭"
-        browser.press("Escape")
-        assert soup.id not in page.said()
+def test_caps_lock_is_no_shift(shown: Page, browser: Browser) -> None:
+    soup = by_name(shown.pool, TEXTS[0], "湯頭")[1]
+    walk_to(browser, "湯頭")
+    browser.press("C", "ArrowRight", "A")  # Caps Lock: the letters are large, Shift is not held
+    assert browser.text("#picked").split() == ["對象", "aspect", "頭", "意見", "opinion", "濃郁", "正面", "positive"]
+    browser.press("Home")
+    browser.press("a", shift=True)  # and small ones with Shift: a piece is added
+    assert browser.text("#picked").split()[2] == "\U0001f35c…頭"
+    browser.press("Escape")
+    assert soup.id not in shown.said()
 
 
-def test_a_review_without_a_candidate_offers_no_key_that_does_nothing(tmp_path: Path, browser: Browser) -> None:
-    workdir, pool = pooled(tmp_path)
-    shown = (
-        "[...document.querySelectorAll('#more button')].filter(b => b.offsetParent).map(b => b.dataset.key).join(' ')"
-    )
-    place = next(
-        n
-        for n, review in enumerate(r for r in pool.reviews for _ in range(max(1, len(r.candidates))))
-        if not review.candidates
-    )
-    for page in served(workdir, pool):
-        browser.open(page.address)
-        browser.press(*["ArrowRight"] * place)
-        assert "Nobody proposed" in browser.text("#question")
-        assert browser.run(shown) == "m u ArrowLeft ArrowRight n"
-        browser.press("m", *["ArrowRight"] * 2, "a", "ArrowRight", "o", "1", "Enter")
-        assert browser.text("#missing").startswith("＋ (跟, 家, 正面 positive)")
-        assert browser.run("getComputedStyle(document.querySelector('#missing')).listStyleType") == "none"
-        browser.press("ArrowLeft" if place else "ArrowRight")
-        assert browser.run(shown) == "c m 0 t u ArrowLeft ArrowRight n"
+def test_a_review_without_a_candidate_offers_no_key_that_does_nothing(shown: Page, browser: Browser) -> None:
+    keys = "[...document.querySelectorAll('#more button')].filter(b => b.offsetParent).map(b => b.dataset.key)"
+    place = find_bare_review(shown.pool)
+    browser.press(*["ArrowRight"] * place)
+    assert "Nobody proposed" in browser.text("#question")
+    assert browser.run(keys) == ["m", "u", "ArrowLeft", "ArrowRight", "n"]
+    browser.press("m", *["ArrowRight"] * 2, "a", "ArrowRight", "o", "1", "Enter")
+    assert browser.text("#missing").startswith("＋ (跟, 家, 正面 positive)")
+    assert browser.run("getComputedStyle(document.querySelector('#missing')).listStyleType") == "none"
+    browser.press("ArrowLeft" if place else "ArrowRight")
+    assert browser.run(keys) == ["c", "m", "0", "t", "u", "ArrowLeft", "ArrowRight", "n"]
 
 
-def _nothing_missing(browser: Browser, page: Page, pool: Pool) -> None:
+def find_bare_review(pool: Pool) -> int:
+    """The place of the review without a candidate."""
+    reviews = [review for review in pool.reviews for _ in range(max(1, len(review.candidates)))]
+    return next(place for place, review in enumerate(reviews) if not review.candidates)
+
+
+def _nothing_missing(browser: Browser, page: Page) -> None:
     """The review without a candidate: Enter says that nothing is missing."""
-    place = next(
-        n
-        for n, review in enumerate(one for r in pool.reviews for one in ([r] * max(1, len(r.candidates))))
-        if not review.candidates
-    )
-    browser.press(*["ArrowLeft"] * 12, *["ArrowRight"] * place)
+    browser.press(*["ArrowLeft"] * 12, *["ArrowRight"] * find_bare_review(page.pool))
     assert "Nobody proposed a triplet here" in browser.text("#question")
     browser.press("1", "Enter")
     with db.reading(page.workdir) as connection:
-        assert len(gold.checked(connection, pool.id, "amy")) == 1
+        assert len(gold.checked(connection, page.pool.id, "amy")) == 1
     assert browser.text("#count").startswith("1 / 11 ")
 
 
-def test_a_hostile_review_is_shown_as_text(browser: Browser, tmp_path: Path) -> None:
-    workdir, pool = pooled(tmp_path)
-    for page in served(workdir, pool):
-        browser.open(page.address)
-        _walk_to(browser, pool, "甜點")
-        assert "<script>alert('x')</script>" in browser.text("#text")
-        browser.press("c")
-        assert browser.run("document.querySelectorAll('#text script, #letters script').length") == 0
-        assert browser.troubles == []
+def test_a_hostile_review_is_shown_as_text(shown: Page, browser: Browser) -> None:
+    walk_to(browser, "甜點")
+    assert "<script>alert('x')</script>" in browser.text("#text")
+    browser.press("c")
+    assert browser.run("document.querySelectorAll('#text script, #letters script').length") == 0
+    assert browser.faults == []
 
 
 def test_answers_survive_a_killed_server_and_the_page_says_when_it_is_gone(tmp_path: Path, browser: Browser) -> None:
     workdir, pool = pooled(tmp_path)
-    for page in served(workdir, pool):
+    with served(workdir, pool) as page:
         browser.open(page.address)
-        _walk_to(browser, pool, "湯頭")
+        walk_to(browser, "湯頭")
         browser.press("1")
     before = browser.text("#where")
     browser.press("3")
     assert "伺服器停了" in browser.text("#error")
     assert browser.text("#where") == before
     assert list(page.said().values()) == [Label("YY")]
-    browser.events.clear()  # the failed request is meant to fail
-    for again in served(workdir, pool):
+    browser.faults.clear()  # the failed request is meant to fail
+    with served(workdir, pool) as again:
         browser.open(again.address)
         assert browser.text("#count").startswith("1 / 11 ")
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1200, False), (390, True)])
-def test_the_page_fits_and_follows_the_colour_scheme(width: int, dark: bool, page: Page) -> None:
-    needed()
-    made = Browser(width, 844, dark=dark)
-    try:
-        made.open(page.address)
-        assert made.run("document.documentElement.scrollWidth <= window.innerWidth")
-        made.press("c" if made.run("!document.querySelector('#labels').hidden") else "m")
-        assert made.run("document.documentElement.scrollWidth <= window.innerWidth")
-        red = int(made.run("getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0]"))
-        assert (red < 80) == dark
-        assert "這個意見不是在描述這個對象" in made.run("document.body.textContent")
-        assert made.troubles == []
-    finally:
-        made.close()
+def test_the_page_fits_and_follows_the_colour_scheme(width: int, dark: bool, page: Page, browser: Browser) -> None:
+    browser.size(width, 844, dark)
+    browser.open(page.address)
+    assert browser.run("document.documentElement.scrollWidth <= window.innerWidth")
+    browser.press("c" if browser.run("!document.querySelector('#labels').hidden") else "m")
+    assert browser.run("document.documentElement.scrollWidth <= window.innerWidth")
+    red = int(browser.run("getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0]"))
+    assert (red < 80) == dark
+    assert "這個意見不是在描述這個對象" in browser.run("document.body.textContent")
+    assert browser.faults == []
 
 
-def test_disputes_are_decided_on_the_page(tmp_path: Path, browser: Browser) -> None:
+def test_disputes_are_decided_on_the_page_which_says_when_there_are_none(tmp_path: Path, browser: Browser) -> None:
     workdir, pool = pooled(tmp_path)
     soup = by_name(pool, TEXTS[0], "湯頭")[1]
+    with served(workdir, pool, "--annotator", "amy", "--adjudicate") as page:
+        browser.open(page.address)
+        assert "There is nothing to do here" in browser.text("#error")
     with opened(workdir) as connection:
         for who, label in (("bo", "YY"), ("cy", "NX")):
             gold.put(connection, gold.annotator(connection, who), [(soup.id, Label(label))], "t")  # type: ignore[arg-type]
-    for page in served(workdir, pool, "--adjudicate"):
+    with served(workdir, pool, "--annotator", "amy", "--adjudicate") as page:
         browser.open(page.address)
         assert "bo YY · cy NX" in browser.text("#said")
         assert not browser.run("document.querySelector('#more [data-key=\"0\"]').offsetParent"), (
@@ -463,13 +391,6 @@ def test_disputes_are_decided_on_the_page(tmp_path: Path, browser: Browser) -> N
         with db.reading(workdir) as connection:
             assert gold.decisions(connection, pool.id) == {soup.id: Label("NX")}
         assert page.said() == {}
-
-
-def test_a_book_without_disputes_says_so(tmp_path: Path, browser: Browser) -> None:
-    workdir, pool = pooled(tmp_path)
-    for page in served(workdir, pool, "--adjudicate"):
-        browser.open(page.address)
-        assert "There is nothing to do here" in browser.text("#error")
 
 
 def test_a_port_that_is_taken_is_an_error_of_ours(page: Page, here: Command, tmp_path: Path) -> None:

@@ -10,14 +10,19 @@ from pathlib import Path
 
 import pytest
 from conftest import Command
-from goldwork import TEXTS, pooled, proposals, work
+from goldwork import TEXTS, by_name, pooled, proposals, work
 
-from builder.core.errors import QueryError, WorkdirError
-from builder.core.records import Label
+from builder.core.errors import ConfigError, InputError, QueryError, WorkdirError
+from builder.core.records import Label, Pool
+from builder.engine.reader import Recipe, make_reader
+from builder.gold.items import BREAK, ORDERS, labels_per_hour, order_reviews, uncertainty
 from builder.gold.pool import PoolSettings, shares
+from builder.pipeline import layers
 from builder.store import db, gold, pools, reviews
+from builder.teaching.label_sources import read_workdir
 from builder.teaching.labelling import opened
-from builder.teaching.pooling import make_pool
+from builder.teaching.lessons import read_taught
+from builder.teaching.pooling import make_pool, write_gold
 
 
 def test_a_pool_unites_all_sources_and_holds_each_triplet_once(tmp_path: Path) -> None:
@@ -164,3 +169,144 @@ def test_the_command_says_what_it_made(tmp_path: Path, here: Command, monkeypatc
     assert len(json.loads(here("pool", "--list", "--json", "--workdir", workdir).out)) == 2
     assert "no database here" in here("pool", "--workdir", tmp_path / "nothing").error
     assert not (tmp_path / "nothing").exists()
+
+
+# ---- the order in which a pool is labelled, and the pace of a person
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Pool]:
+    return pooled(tmp_path_factory.mktemp("order"))
+
+
+def test_what_all_systems_propose_with_confidence_is_least_uncertain(made: tuple[Path, Pool]) -> None:
+    both, alone = by_name(made[1], TEXTS[0], "湯頭")[1], by_name(made[1], TEXTS[1], "+麵")[1]
+    assert uncertainty(both, 2) == 0
+    assert uncertainty(alone, 2) == 1
+    assert uncertainty(replace(both, sources=(("C1", 0.5),)), 1) == 1
+    assert uncertainty(both, 1, margin=0.0) == pytest.approx(1)
+    assert uncertainty(both, 1, margin=0.5) > uncertainty(both, 1, margin=3.0)
+
+
+def test_the_order_uncertain_begins_with_what_systems_disagree_about(made: tuple[Path, Pool]) -> None:
+    _, pool = made
+    ordered = order_reviews(pool, "uncertain", {})
+    assert sorted(review.id for review in ordered) == sorted(review.id for review in pool.reviews)
+    assert not ordered[-1].candidates
+    firsts = [review.candidates[0] for review in ordered if review.candidates]
+    doubts = [uncertainty(candidate, 2) for candidate in firsts]
+    assert doubts == sorted(doubts, reverse=True) and doubts[0] == 1 and doubts[-1] == 0
+    for review in ordered:
+        own = [uncertainty(candidate, 2) for candidate in review.candidates]
+        assert own == sorted(own, reverse=True)
+
+
+def test_a_narrow_choice_of_the_rules_comes_before_a_clear_one(made: tuple[Path, Pool]) -> None:
+    _, pool = made
+    review, soup = by_name(pool, TEXTS[0], "湯頭")
+    for narrow in review.candidates:
+        margins = {candidate.id: 9.0 for candidate in review.candidates} | {narrow.id: 0.0}
+        ordered = next(r for r in order_reviews(pool, "uncertain", margins) if r.id == review.id)
+        assert ordered.candidates[0] == narrow
+    assert soup in review.candidates
+
+
+def test_reviews_come_as_they_were_drawn_and_candidates_as_they_are_read(made: tuple[Path, Pool]) -> None:
+    ordered = order_reviews(made[1], "pool", {})
+    assert [review.id for review in ordered] == [review.id for review in made[1].reviews]
+    for review, drawn in zip(ordered, made[1].reviews, strict=True):
+        keys = [candidate.triplet.key for candidate in review.candidates]
+        assert keys == sorted(candidate.triplet.key for candidate in drawn.candidates)
+    assert list(ORDERS) == ["pool", "uncertain"]
+
+
+def test_margins_are_those_of_the_rules_that_still_propose_a_candidate(made: tuple[Path, Pool]) -> None:
+    workdir, pool = made
+    with db.writing(workdir) as connection:
+        connection.execute("UPDATE proposals SET margin = 2 WHERE source = 1")
+        margins = pools.margins(connection, pool.id)
+    assert margins[by_name(pool, TEXTS[0], "湯頭")[1].id] == 2.0
+    assert by_name(pool, TEXTS[1], "-冷氣")[1].id not in margins  # the model alone proposes it
+
+
+def test_the_pace_leaves_breaks_out_and_counts_an_import_as_one() -> None:
+    assert labels_per_hour([10.0 * n for n in range(6)]) == 360
+    assert labels_per_hour([10.0 * n for n in range(6)] + [50 + BREAK + 1]) == 360
+    assert labels_per_hour([5.0] * 100) is None
+    assert labels_per_hour([0.0, 10.0]) is None
+
+
+# ---- from the labels of a pool to a gold file that a build is scored against
+
+
+def label(workdir: Path, pool: Pool, name: str, kind: str, *, but: int = 0) -> None:
+    """YY for every candidate, without the first `but` of the pool."""
+    candidates = [candidate for review in pool.reviews for candidate in review.candidates]
+    with opened(workdir) as connection, db.atomic(connection):
+        who = gold.annotator(connection, name, kind)
+        gold.put(connection, who, [(candidate.id, Label("YY")) for candidate in candidates[but:]], "test")
+
+
+def test_what_people_decided_becomes_a_gold_file_that_a_build_reads(tmp_path: Path, here: Command) -> None:
+    workdir, pool = pooled(tmp_path)
+    label(workdir, pool, "amy", "human")
+    (corrected, wrong, *_) = [candidate for review in pool.reviews for candidate in review.candidates]
+    turned = "NEG" if corrected.triplet.polarity == "POS" else "POS"
+    with opened(workdir) as connection, db.atomic(connection):
+        amy = gold.annotator(connection, "amy")
+        gold.put(connection, amy, [(corrected.id, Label("YN", turned)), (wrong.id, Label("NX"))], "test")
+        empty = [review.id for review in pool.reviews if not review.candidates]
+        gold.check(connection, amy, empty, "test")
+    out = tmp_path / "gold.jsonl"
+    ran = here("annotate", "gold", "--workdir", workdir, "--out", out)
+    assert (ran.code, ran.out) == (0, f"{out}: gold, 5 reviews, 9 triplets of pool {pool.id}\n"), ran.err
+    rows = layers.rows(str(out))
+    with db.reading(workdir) as connection:
+        read = layers.labelled(rows, reviews.in_split(connection, "test"), str(out))
+    assert {triplet.key for _, triplet in read} == {
+        candidate.triplet.key
+        for review in pool.reviews
+        for candidate in review.candidates
+        if candidate.id not in (corrected.id, wrong.id)
+    } | {(*corrected.triplet.key[:-1], turned)}
+    first = json.loads(out.read_text(encoding="utf-8").splitlines()[0])
+    assert (first["layer"], first["annotators"]) == ("gold", "people")
+    label(workdir, pool, "model/x", "llm")
+    made = write_gold(workdir, None, tmp_path / "silver.jsonl", "model/x")
+    assert made.layer.annotators == "language model"
+    assert {row["annotators"] for row in layers.rows(str(tmp_path / "silver.jsonl"))} == {"language model"}
+
+
+def test_reviews_with_an_open_candidate_are_left_out_and_counted(tmp_path: Path) -> None:
+    workdir, pool = pooled(tmp_path)
+    label(workdir, pool, "amy", "human", but=1)
+    made = write_gold(workdir, None, tmp_path / "g.jsonl")
+    assert (made.layer.name, made.reviews, made.layer.open) == ("gold", 3, 2), "one open, one unchecked"
+    keys = [row["id"] for row in layers.rows(str(tmp_path / "g.jsonl"))]
+    first = next(review for review in pool.reviews if review.candidates)
+    assert first.key not in keys
+
+
+def test_gain_reads_the_labels_of_a_pool_with_their_texts(tmp_path: Path, here: Command) -> None:
+    workdir, pool = pooled(tmp_path)
+    label(workdir, pool, "amy", "human")
+    rows = read_workdir(workdir).rows
+    reader = make_reader(Recipe())
+    taught = read_taught(rows, workdir, reader)
+    assert sum(len(review.triplets) for review in taught) == sum(len(row["triplets"]) for row in rows) > 0
+    assert {review.reading.text for review in taught} == {row["text"] for row in rows}
+    ran = here("gain", "--workdir", workdir)
+    assert ran.code == 2 and f"too few labelled reviews to measure a gain: {len(rows)}" in ran.err
+
+
+def test_the_labels_of_a_language_model_are_silver(tmp_path: Path) -> None:
+    workdir, pool = pooled(tmp_path)
+    label(workdir, pool, "model-x", "llm")
+    made = write_gold(workdir, None, tmp_path / "s.jsonl", "model-x")
+    assert (made.layer.name, made.reviews, made.labels, made.layer.open) == ("silver", 5, 10, 0)
+    with pytest.raises(InputError, match="has all of its answers; label it, or adjudicate"):
+        write_gold(workdir, None, tmp_path / "g.jsonl")
+    with pytest.raises(ConfigError, match=r"'bo' has no label in pool .*; known: .*model-x"):
+        write_gold(workdir, None, tmp_path / "g.jsonl", "bo")
+    with pytest.raises(InputError, match="exists already; choose another name, or --force"):
+        write_gold(workdir, None, tmp_path / "s.jsonl", "model-x")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from conftest import ROOT, Command, Ran, contents, sentence
-from test_pool_gold import label
+from test_gold_pool import label
 
 from builder import Release
 from builder.cli.main import cli

@@ -250,36 +250,6 @@ def test_an_unknown_kind_lists_the_known_ones(tmp_path: Path, lexicon: Lexicon) 
 # --- overlays
 
 
-def test_an_overlay_wins_over_the_shipped_lexicon_and_changes_its_digest(tmp_path: Path, lexicon: Lexicon) -> None:
-    folder = tmp_path / "mine"
-    write(
-        Overlay(
-            "a",
-            (("鹹", "imported.a.fine"), ("酥", "taste.good")),
-            (("滷蛋", "food.dish"),),
-            (("imported.a.fine", 7.0, "mine"),),
-        ),
-        folder,
-    )
-    both = load_lexicon(tmp_path / "lexicons", [folder])
-    assert (both.opinions["鹹"].valence, both.opinions["酥"].valence, both.aspects["滷蛋"].cls) == (
-        7.0,
-        8.0,
-        "food.dish",
-    )
-    assert both.overridden == ("鹹",) and lexicon.overridden == ()
-    assert len({both.digest, lexicon.digest}) == 2 and both.opinions["香"] == lexicon.opinions["香"]
-    write(Overlay("b", (("鹹", "taste.bad"),)), tmp_path / "later")
-    assert load_lexicon(tmp_path / "lexicons", [folder, tmp_path / "later"]).opinions["鹹"].valence == 2
-    assert load_lexicon(tmp_path / "lexicons", [tmp_path / "later", folder]).opinions["鹹"].valence == 7
-
-
-def test_without_overlays_the_digest_is_the_shipped_lexicons(tmp_path: Path, lexicon: Lexicon) -> None:
-    assert (
-        load_lexicon(tmp_path / "lexicons", ()).digest == lexicon.digest == load_lexicon(tmp_path / "lexicons").digest
-    )
-
-
 def test_importing_again_replaces_and_does_not_refuse_its_own_words(tmp_path: Path, lexicon: Lexicon) -> None:
     folder = tmp_path / "mine"
     options = Options(name="moods")

@@ -36,11 +36,6 @@ pattern = "TARGET CURRENT"
 """
 
 
-@pytest.fixture(scope="module")
-def shipped() -> object:
-    return load_lexicon()
-
-
 def put(path: Path, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")

@@ -8,14 +8,13 @@ import json
 import os
 import re
 import shutil
-import sqlite3
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import FAST, Built, Command, contents, sentence, settings
+from conftest import FAST, Built, Command, ask, contents, sentence, settings
 
 from builder.core.config import Resolved, flat, resolve
 from builder.core.errors import ReleaseError
@@ -27,14 +26,6 @@ from builder.pipeline.stages import seed
 from builder.release.verify import verify
 
 NAMES = [stage.name for stage in STAGES]
-
-
-def ask(workdir: Path, statement: str) -> list[tuple[Any, ...]]:
-    connection = sqlite3.connect(workdir / "builder.db")
-    try:
-        return connection.execute(statement).fetchall()
-    finally:
-        connection.close()
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, environment
-from devtools import Browser, needed
+from chromium import Browser, serving
+from click.testing import CliRunner
 
-from builder.core.errors import ResourceError
+from builder.cli.words import edit, rules
+from builder.core.errors import ConfigError, ResourceError
 from builder.engine import make_engine
+from builder.engine.drafting import draft_rule
+from builder.engine.engine import Engine
+from builder.engine.reader import Reader, Recipe, make_reader
 from builder.engine.rule_changes import compare_triplets, quote_triplet
 from builder.language.lexicon.folders import SHIPPED, folders_in
-from builder.language.lexicon.rules import load_rules, read_name, write_rule
+from builder.language.lexicon.rules import Rule, load_rules, read_name, write_rule
 from builder.pages.rule_book import RuleBook
 from builder.pages.rule_page import RuleWorker, rule_site
+from builder.pipeline.rule_report import draft as write_draft
 
 OWN = """[odd-words]
 kind = "refuse-opinion"
@@ -260,46 +263,125 @@ def test_the_site_answers_an_error_with_its_line(worker: RuleWorker) -> None:
     assert site.reads["/api/progress"]("you", {}) == {"doing": "", "done": 0, "of": 0}
 
 
-def test_the_page_edits_tries_and_saves_a_rule(tmp_path: Path) -> None:
+def test_the_page_edits_tries_and_saves_a_rule(tmp_path: Path, browser: Browser) -> None:
     pytest.importorskip("uvicorn", reason="the extra annotate is not installed")
-    needed()
-    command = [sys.executable, "-m", "builder", "rules", "edit", "--workdir", str(tmp_path), "--port", "0"]
-    browser = Browser()
-    with subprocess.Popen(
-        [*command, "--reviews", "60"], env=environment(), stdout=subprocess.PIPE, text=True, cwd=ROOT
-    ) as process:
-        assert process.stdout is not None
-        try:
-            browser.open(process.stdout.readline().split()[1])
-            browser.run("document.querySelector('#new').click()")
-            browser.wait("!!document.querySelector('#examples li.well')")
-            browser.run(
-                "(() => { const box = document.querySelector('#text'); box.value = box.value.replace('words', 'wards');"
-                " box.dispatchEvent(new Event('input')) })()"
-            )
-            browser.wait("!document.querySelector('#fault').hidden")
-            assert browser.text("#fault").startswith("line 6: rule 'my-rule': unknown parameter 'wards'")
-            assert browser.run("document.querySelector('#save').disabled")
-            browser.run(
-                "(() => { const box = document.querySelector('#text'); box.value = box.value.replace('wards', 'words')"
-                ".replaceAll('還行', '好吃'); box.dispatchEvent(new Event('input')) })()"
-            )
-            browser.wait("document.querySelector('#fault').hidden && !document.querySelector('#save').disabled")
-            browser.run("document.querySelector('#compare').click()")
-            browser.wait("!document.querySelector('#changes').hidden")
-            assert "60 則評論 reviews" in browser.text("#summary")
-            assert browser.run("document.querySelectorAll('#reviews li.lost').length") > 0
-            assert not (tmp_path / "rules").exists()
-            browser.run("document.querySelector('#save').click()")
-            browser.wait("document.querySelector('#status').textContent.includes('saved')")
-            assert browser.text("#list [aria-current] .mine") == "● 我的 mine"
-            assert [rule.name for rule in load_rules(tmp_path / "rules")] == ["my-rule"]
-            browser.run("window.confirm = () => true, document.querySelector('#drop').click()")
-            browser.wait("!document.querySelector('#none').hidden")
-            browser.wait("document.querySelector('#gone').textContent.includes('deleted: my-rule')")
-            assert not list((tmp_path / "rules").iterdir())
-            assert browser.troubles == []
-        finally:
-            browser.close()
-            process.terminate()
-            process.wait(60)
+    with serving(edit, "--workdir", tmp_path, "--port", "0", "--reviews", "60") as said:
+        browser.open(said[0].removeprefix("open "))
+        browser.run("document.querySelector('#new').click()")
+        browser.wait("!!document.querySelector('#examples li.well')")
+        browser.run(
+            "(() => { const box = document.querySelector('#text'); box.value = box.value.replace('words', 'wards');"
+            " box.dispatchEvent(new Event('input')) })()"
+        )
+        browser.wait("!document.querySelector('#fault').hidden")
+        assert browser.text("#fault").startswith("line 6: rule 'my-rule': unknown parameter 'wards'")
+        assert browser.run("document.querySelector('#save').disabled")
+        browser.run(
+            "(() => { const box = document.querySelector('#text'); box.value = box.value.replace('wards', 'words')"
+            ".replaceAll('還行', '好吃'); box.dispatchEvent(new Event('input')) })()"
+        )
+        browser.wait("document.querySelector('#fault').hidden && !document.querySelector('#save').disabled")
+        browser.run("document.querySelector('#compare').click()")
+        browser.wait("!document.querySelector('#changes').hidden")
+        assert "60 則評論 reviews" in browser.text("#summary")
+        assert browser.run("document.querySelectorAll('#reviews li.lost').length") > 0
+        assert not (tmp_path / "rules").exists()
+        browser.run("document.querySelector('#save').click()")
+        browser.wait("document.querySelector('#status').textContent.includes('saved')")
+        assert browser.text("#list [aria-current] .mine") == "● 我的 mine"
+        assert [rule.name for rule in load_rules(tmp_path / "rules")] == ["my-rule"]
+        browser.run("window.confirm = () => true, document.querySelector('#drop').click()")
+        browser.wait("!document.querySelector('#none').hidden")
+        browser.wait("document.querySelector('#gone').textContent.includes('deleted: my-rule')")
+        assert not list((tmp_path / "rules").iterdir())
+        assert browser.faults == []
+
+
+# ---- A first draft of a rule
+
+
+@pytest.fixture(scope="module")
+def reader() -> Reader:
+    return make_reader(Recipe())
+
+
+def draft(reader: Reader, text: str, triplet: str) -> Rule:
+    assert isinstance(reader.engine, Engine)
+    (reading,) = reader.read([text])
+    return draft_rule(text, triplet, reader.engine.read(reading.doc))
+
+
+@pytest.mark.parametrize(
+    ("text", "triplet", "pattern"),
+    [
+        ("座位可以說是非常舒適", "座位|舒適|POS", "TARGET CURRENT"),
+        ("舒適得不得了的座位", "座位|舒適|POS", "CURRENT DE TARGET"),
+        ("座位也不太舒適", "座位|不舒適|NEG", "TARGET ADV CURRENT"),
+        ("好吃，麵好吃", "麵|好吃|POS", "TARGET CURRENT"),
+        ("WiFi很快", "WiFi|快|POS", "TARGET CURRENT"),
+    ],
+)
+def test_where_both_words_are_read_the_draft_pairs_them(reader: Reader, text: str, triplet: str, pattern: str) -> None:
+    rule = draft(reader, text, triplet)
+    assert rule.kind == "pair-pattern"
+    assert rule.params["pattern"] == pattern
+
+
+def test_a_draft_makes_the_opinion_that_no_lexicon_holds(reader: Reader) -> None:
+    text, triplet = "桌子油到會黏手", "桌子|油到會黏手|NEG"
+    rule = draft(reader, text, triplet)
+    assert (rule.kind, rule.params["pattern"]) == ("predicate", "FIRST SECOND THIRD FOURTH")
+    engine = Engine(reader.lexicon, [*load_rules(), rule])
+    (made,) = engine.extract(reader.read([text])[0].doc)
+    assert f"{made.aspect.text}|{made.opinion.text}|{made.polarity}" == triplet
+
+
+@pytest.mark.parametrize("triplet", ["座位", "座位|舒適", "座位|舒適|GOOD", "|舒適|POS", "座位|舒適|POS|x"])
+def test_what_is_no_triplet_is_an_error(reader: Reader, triplet: str) -> None:
+    with pytest.raises(ConfigError, match="is no triplet"):
+        draft(reader, "座位很舒適", triplet)
+
+
+@pytest.mark.parametrize(
+    ("text", "triplet", "message"),
+    [
+        ("座位很舒適", "座位|吵鬧|NEG", "no clause has '座位' and '吵鬧' as words"),
+        ("湯頭鮮", "湯頭|鮮甜|POS", "no clause has '湯頭' and '鮮甜' as words"),
+        ("好吃，麵很多", "麵|好吃|POS", "no clause has '麵' and '好吃' as words"),
+        ("桌子油到會黏手", "椅子|油到會黏手|NEG", "the sentence has no '椅子'"),
+        (
+            "桌子油到我會一直黏在桌子上不能走",
+            "桌子|油到我會一直黏在桌子上不能走|NEG",
+            r"has \d+ words.*8 words or fewer",
+        ),
+    ],
+)
+def test_words_that_the_sentence_lacks_and_too_many_are_an_error(
+    reader: Reader, text: str, triplet: str, message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        draft(reader, text, triplet)
+
+
+def test_the_command_prints_a_table_that_loads(tmp_path: Path) -> None:
+    result = CliRunner().invoke(
+        rules, ["new", "桌子油到會黏手", "桌子|油到會黏手|NEG", "--workdir", str(tmp_path)], catch_exceptions=False
+    )
+    (rule,) = tomllib.loads(result.output).values()
+    assert rule["words"]["FOURTH"] == ["黏手"]
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "mine.toml").write_text(result.output, encoding="utf-8")
+    assert "my-rule" in {rule.name for rule in load_rules(added=[tmp_path / "rules"])}
+
+
+@pytest.mark.parametrize(
+    ("text", "triplet", "shown"),
+    [
+        ("服务油到会黏手", "服务|油到会黏手|NEG", "服務|油到會黏手|NEG"),
+        ("座位也不太舒适", "座位|不舒适|NEG", "座位|不舒適|NEG"),
+        ("鸡胸肉很干", "鸡胸肉|干|NEG", "雞胸肉|乾|NEG"),
+    ],
+)
+def test_a_sentence_in_simplified_characters_has_a_draft(tmp_path: Path, text: str, triplet: str, shown: str) -> None:
+    (rule,) = tomllib.loads(write_draft(tmp_path, text, triplet)).values()
+    assert rule["hit"][0]["triplets"] == [shown]

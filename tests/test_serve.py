@@ -15,6 +15,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -26,7 +27,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from chromium import CHROMIUM, Browser
+from chromium import Browser
 from conftest import LAYOUTS, Command, environment
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -564,57 +565,42 @@ def running(workdir: Path) -> Iterator[Running]:
     yield from serving(workdir)
 
 
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    made = Browser(tmp_path_factory.mktemp("chromium"))
-    made.size(1200, 900)
-    yield made
-    made.close()
-
-
-@needs_chromium
 def test_a_person_searches_filters_opens_a_review_and_follows_a_triplet(running: Running, browser: Browser) -> None:
     browser.open(running.url + "/")
     assert "our" not in browser.text("h1")
     assert "released triplets" in browser.text(".tiles")
-    browser.evaluate("document.querySelector('nav input').value = '餐点'")  # Simplified; the review is Traditional
+    browser.run("document.querySelector('nav input').value = '餐点'")  # Simplified; the review is Traditional
     browser.click("nav form button")
     assert browser.text("#count") == "1 review"
     assert browser.text("mark") == "餐點"
     browser.click(".hits a.text")
     assert "Review plain" in browser.text("h1")
     assert browser.text(".review-text") == PLAIN
-    assert browser.evaluate("document.querySelectorAll('.links path').length") == 1, "what was released"
-    browser.evaluate("document.querySelectorAll('.toggle')[1].click()")
-    browser.wait(browser._loaded + 1)
-    assert browser.evaluate("document.querySelectorAll('.links path').length") == 2, "and what the rules propose"
+    assert browser.run("document.querySelectorAll('.links path').length") == 1, "what was released"
+    with browser.loading():
+        browser.run("document.querySelectorAll('.toggle')[1].click()")
+    assert browser.run("document.querySelectorAll('.links path').length") == 2, "and what the rules propose"
     browser.hover('.m.opinion[data-t="0"]')
-    assert browser.evaluate("document.getElementById('pop').hidden") is False
+    assert browser.run("document.getElementById('pop').hidden") is False
     told = browser.text("#pop")
     assert all(word in told for word in ("subject", "↑nsubj", "YY", "raw score 0.900", "rules, C0"))
-    assert browser.evaluate("document.querySelectorAll('.m.on').length") == 3, "an aspect and the two parts of 不會…鹹"
+    assert browser.run("document.querySelectorAll('.m.on').length") == 3, "an aspect and the two parts of 不會…鹹"
     browser.click(".card a.what")
     assert "不會鹹" in browser.text("h1")
     assert "training set" in browser.text(".story")
     assert browser.faults == []
 
 
-@needs_chromium
 def test_the_keyboard_reaches_every_triplet_and_escape_closes(running: Running, browser: Browser) -> None:
     browser.open(running.url + "/review?key=plain&show=rules")
-    browser.evaluate("document.querySelector('.m.opinion[tabindex]').focus()")
-    assert browser.evaluate("document.getElementById('pop').hidden") is False
-    browser("Input.dispatchKeyEvent", type="keyDown", key="Escape")
-    assert browser.evaluate("document.getElementById('pop').hidden") is True
-    assert browser.evaluate("document.querySelectorAll('.m[tabindex]').length") == 2
+    browser.run("document.querySelector('.m.opinion[tabindex]').focus()")
+    assert browser.run("document.getElementById('pop').hidden") is False
+    browser.press("Escape")
+    assert browser.run("document.getElementById('pop').hidden") is True
+    assert browser.run("document.querySelectorAll('.m[tabindex]').length") == 2
 
 
-@needs_chromium
 def test_nothing_hostile_runs_and_nothing_is_asked_of_others(running: Running, browser: Browser) -> None:
-    browser.requests.clear()
     chosen = [n for n in range(500) if "<" in hostile(n)][:6]
     for path in (
         "/search?q=湯",
@@ -624,40 +610,44 @@ def test_nothing_hostile_runs_and_nothing_is_asked_of_others(running: Running, b
         *(f"/review/{n + 3}" for n in chosen),
     ):
         browser.open(running.url + path)
-        assert browser.evaluate("window.hurt") is None, path
+        assert browser.run("window.hurt") is None, path
         assert browser.faults == [], path
     assert {url.split("/")[2] for url in browser.requests if "://" in url} == {running.url.split("/")[2]}
 
 
-@needs_chromium
-@pytest.mark.parametrize(
-    "path",
-    ["/", "/search?q=湯", "/review/2", "/review/3", "/queries", "/triplet/plain", "/builder/triplet_list"],
-)
 @pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize(
+    "path", ["/", "/search?q=湯", "/review/2", "/review/3", "/queries", "/triplet/plain", "/builder/triplet_list"]
+)
 def test_pages_fit_a_phone_in_light_and_dark(running: Running, browser: Browser, path: str, dark: bool) -> None:
     browser.size(390, 844, dark)
-    try:
-        browser.open(running.url + path)
-        assert browser.evaluate("document.documentElement.scrollWidth") <= 390
-        lightness = (
-            "(() => { const c = getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number); "
-            "return (c[0] + c[1] + c[2]) / 3 })()"
-        )
-        assert (browser.evaluate(lightness) < 80) == dark
-    finally:
-        browser.size(1200, 900)
+    browser.open(running.url + path)
+    assert browser.run("document.documentElement.scrollWidth") <= 390
+    red, green, blue = browser.run("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)")
+    assert ((red + green + blue) / 3 < 80) == dark
 
 
-@needs_chromium
 def test_a_long_review_with_two_hundred_triplets_is_drawn_whole(running: Running, browser: Browser) -> None:
     browser.open(running.url + "/review/2?show=rules")
     assert browser.text(".review-text") == LONG
-    assert browser.evaluate("document.querySelectorAll('.links path').length") == 200
-    assert browser.evaluate("document.querySelectorAll('.card').length") == 200
+    assert browser.run("document.querySelectorAll('.links path').length") == 200
+    assert browser.run("document.querySelectorAll('.card').length") == 200
 
 
-def test_ctrl_c_ends_the_server_quietly_and_its_copy_is_gone_and_an_unknown_path_is_one_line(
+UNUSUAL = (
+    b"CONNECT example.org:443 HTTP/1.1\r\nHost: localhost\r\n",
+    b"CONNECT localhost HTTP/1.1\r\nHost: localhost\r\n",
+    b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n",
+    b"GET http://localhost/ HTTP/1.1\r\nHost: localhost\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\nCookie: \xff\xfe=1\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\nReferer: http://localhost/\xe6\xb9\r\n",
+    b"GET /\xff HTTP/1.1\r\nHost: localhost\r\n",
+    b"GET\r\n",
+)
+"""Requests that no browser makes."""
+
+
+def test_the_server_answers_whatever_it_is_asked_and_ctrl_c_ends_it_quietly_and_its_copy_is_gone(
     workdir: Path, tmp_path: Path
 ) -> None:
     server = start(workdir, TMPDIR=str(tmp_path))
@@ -666,32 +656,16 @@ def test_ctrl_c_ends_the_server_quietly_and_its_copy_is_gone_and_an_unknown_path
         urllib.request.urlopen(server.url + "/nowhere%1b[31m")
     assert refused.value.code == 404
     refused.value.close()
-    rest = server.stop()
-    assert rest.splitlines()[0].startswith("404 /nowhere")
-    assert "\x1b" not in rest
-    assert "Traceback" not in rest
-    assert "resume" not in rest, "no advice about a build: leaving is how it ends"
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_requests_that_no_browser_makes_are_refused_without_a_traceback(workdir: Path) -> None:
-    requests = [
-        b"CONNECT example.org:443 HTTP/1.1\r\nHost: localhost\r\n",
-        b"CONNECT localhost HTTP/1.1\r\nHost: localhost\r\n",
-        b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n",
-        b"GET http://localhost/ HTTP/1.1\r\nHost: localhost\r\n",
-        b"GET / HTTP/1.1\r\nHost: localhost\r\nCookie: \xff\xfe=1\r\n",
-        b"GET / HTTP/1.1\r\nHost: localhost\r\nReferer: http://localhost/\xe6\xb9\r\n",
-        b"GET /\xff HTTP/1.1\r\nHost: localhost\r\n",
-        b"GET\r\n",
-    ]
-    server = start(workdir)
-    for request in requests:
+    for request in UNUSUAL:
         with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), timeout=60) as connection:
             connection.sendall(request + b"\r\n")
             assert connection.recv(1000).split()[1] == b"400", request
     rest = server.stop()
+    assert rest.splitlines()[0].startswith("404 /nowhere")
+    assert "\x1b" not in rest
     assert "Traceback" not in rest and "Exception" not in rest
+    assert "resume" not in rest, "no advice about a build: leaving is how it ends"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_server_has_a_limit_of_memory_that_leaves_room_for_the_model_and_for_pages(running: Running) -> None:
@@ -706,18 +680,13 @@ def test_the_server_has_a_limit_of_memory_that_leaves_room_for_the_model_and_for
 
 
 def test_a_copy_that_a_killed_server_left_is_removed_by_the_next_one_and_that_of_a_living_one_is_not(
-    workdir: Path, tmp_path: Path
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    killed, living = (start(workdir, TMPDIR=str(tmp_path)) for _ in range(2))
-    killed.process.kill()
-    killed.process.communicate()
-    left = set(tmp_path.iterdir())
-    assert len(left) == 2
-    third = start(workdir, TMPDIR=str(tmp_path))
-    now = set(tmp_path.iterdir())
-    assert len(now) == 2 and len(now & left) == 1
-    for server in (living, third):
-        server.stop()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with app.folder_of_server() as living:
+        left = Path(shutil.copytree(living, f"{living}x"))  # as a kill leaves it: nobody holds its lock
+        with app.folder_of_server() as own:
+            assert set(tmp_path.iterdir()) == {living, own} and not left.exists()
     assert list(tmp_path.iterdir()) == []
 
 

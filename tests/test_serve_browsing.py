@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from chromium import Browser
 from conftest import ROOT
-from test_serve import Running, check, get, needs_chromium, serving
+from test_serve import Running, check, get, serving
 
 from builder.core.records import Element, Polarity, Token, Triplet
 from builder.pages.serve import app, overview, spans
@@ -460,32 +460,17 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     yield from serving(folder / "w")
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    opened = Browser(tmp_path_factory.mktemp("chromium"))
-    opened.size(1200, 900)
-    yield opened
-    opened.close()
-
-
-def press(browser: Browser, key: str, text: str = "") -> None:
-    browser("Input.dispatchKeyEvent", type="keyDown", key=key, text=text)
-    browser("Input.dispatchKeyEvent", type="keyUp", key=key)
-
-
-@needs_chromium
 def test_keys_go_to_the_search_and_to_the_reviews_beside(here: Running, browser: Browser) -> None:
     browser.open(here.url + "/review/2?opinion=%E4%B8%8D%E9%8C%AF")
-    due = browser._loaded + 1
-    press(browser, "ArrowRight")
-    browser.wait(due)
+    with browser.loading():
+        browser.press("ArrowRight")
     assert "Review c" in browser.text("h1")
-    press(browser, "ArrowLeft")
-    browser.wait(due + 1)
+    with browser.loading():
+        browser.press("ArrowLeft")
     assert "Review b" in browser.text("h1")
-    press(browser, "/", "/")
-    assert browser.evaluate("document.activeElement.type") == "search"
-    press(browser, "ArrowRight")
+    browser.press("/")
+    assert browser.run("document.activeElement.type") == "search"
+    browser.press("ArrowRight")
     assert "Review b" in browser.text("h1"), "in a box the arrows are the box's"
     assert browser.faults == []
 
@@ -511,30 +496,23 @@ CONTRAST = """
 """  # noqa: E501
 
 
-@needs_chromium
 @pytest.mark.parametrize("dark", [False, True])
 def test_every_shade_is_legible_in_light_and_dark(here: Running, browser: Browser, dark: bool) -> None:
     browser.size(1200, 900, dark)
     browser.open(here.url + "/reviews")
-    contrasts = browser.evaluate(CONTRAST)
-    browser.size(1200, 900)
+    contrasts = browser.run(CONTRAST)
     assert len(contrasts) == 18 and min(contrasts) >= 4.5, contrasts
 
 
-@needs_chromium
 @pytest.mark.parametrize(
     "path",
     ["/reviews", "/reviews?q=%E5%A4%96%E6%98%9F", "/aspects", "/aspect?word=%E6%9C%8D%E5%8B%99", "/try"],
 )
 def test_the_pages_of_lists_and_words_fit_a_phone(here: Running, browser: Browser, path: str) -> None:
     browser.size(390, 844)
-    try:
-        browser.faults.clear()
-        browser.open(here.url + path)
-        assert browser.evaluate("document.documentElement.scrollWidth") <= 390
-        assert browser.faults == []
-    finally:
-        browser.size(1200, 900)
+    browser.open(here.url + path)
+    assert browser.run("document.documentElement.scrollWidth") <= 390
+    assert browser.faults == []
 
 
 def test_an_example_of_a_long_review_is_quoted_around_its_triplet() -> None:

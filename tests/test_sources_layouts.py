@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Sequence
+from datetime import date, datetime
 from pathlib import Path
 
 import openpyxl
@@ -17,8 +18,9 @@ from conftest import ROOT
 from test_sources import xlsx
 
 from builder.core.errors import InputError
+from builder.reviews import sources
 from builder.reviews.sources import Columns, Row, Understanding, read
-from builder.reviews.sources.cells import RawReview
+from builder.reviews.sources.cells import Order, RawReview, date_of, find_order
 from builder.reviews.sources.texts import texts
 
 SOUP, RICE = "湯頭清甜，份量也夠", "飯太硬，等了很久"
@@ -385,3 +387,172 @@ def test_an_object_of_many_lists_is_refused_at_once(tmp_path: Path) -> None:
         InputError, match=r"its reviews stand in 1000 or more lists of each object, k0 for one; give them"
     ):
         list(read(path))
+
+
+# ---- columns that no table of names has: known by content, by path in nested JSON, or refused
+
+
+TITLES = ["編號", "分店", "顧客留言", "星等", "店家回覆"]
+ROWS = [
+    ["a1", "站前", "湯頭很濃郁，服務人員也很親切", "5", "謝謝您的支持與鼓勵，歡迎再度光臨我們的小店"],
+    ["a2", "站前", "等了快一個小時才上菜，不會再來", "1", "非常抱歉讓您久候，我們會加強人力與訓練"],
+]
+
+
+def found_texts(items: list[Row]) -> list[str]:
+    assert all(isinstance(item, RawReview) for item in items)
+    return [item.text for item in items if isinstance(item, RawReview)]
+
+
+def comma_separated(*lines: list[str]) -> str:
+    out = io.StringIO()
+    csv.writer(out).writerows(lines)
+    return out.getvalue()
+
+
+def files(folder: Path) -> list[Path]:
+    (folder / "in.csv").write_text(comma_separated(TITLES, *ROWS), encoding="utf-8")
+    objects = [dict(zip(TITLES, row, strict=True)) for row in ROWS]
+    (folder / "in.json").write_text(json.dumps(objects), encoding="utf-8")
+    (folder / "in.jsonl").write_text("\n".join(map(json.dumps, objects)), encoding="utf-8")
+    pq.write_table(pa.Table.from_pylist(objects), folder / "in.parquet")
+    book = openpyxl.Workbook()
+    for line in (TITLES, *ROWS):
+        book.active.append(line)
+    book.save(folder / "in.xlsx")
+    return sorted(folder.glob("in.*"))
+
+
+def test_the_text_column_is_known_by_its_content_in_every_format(tmp_path: Path) -> None:
+    paths = files(tmp_path)
+    assert len(paths) == 5
+    for path in paths:
+        understood = Understanding()
+        items = list(read(path, understood=understood))
+        assert found_texts(items) == [row[2] for row in ROWS], path
+        assert understood.by_content
+        assert understood.columns == {
+            "text": "顧客留言", "id": "編號", "place": None, "rating": "星等", "source": None,
+            "group": None, "date": None,
+        }  # fmt: skip
+    assert understood.encoding == ""
+
+
+def test_a_name_that_is_known_goes_before_content(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("備註欄位,text\n這一欄的內容比較長所以不算,好吃\n", encoding="utf-8")
+    understood = Understanding()
+    assert found_texts(list(read(path, understood=understood))) == ["好吃"]
+    assert (understood.by_content, understood.encoding) == (False, "UTF-8")
+
+
+def test_an_index_without_a_name_as_pandas_writes_it_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(",說法\n0,湯頭很濃郁真的很好喝\n", encoding="utf-8")
+    assert found_texts(list(read(path))) == ["湯頭很濃郁真的很好喝"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "甲,乙\n湯頭很濃郁服務也好,餐點好吃環境也乾淨\n",
+        "1,湯頭很濃郁服務也好\n2,餐點好吃環境也乾淨\n",
+        "湯頭很濃郁服務也好\n餐點好吃環境也乾淨\n",
+        "店,菜\n站前,牛肉麵\n",
+        "編號,店家回覆\n1,謝謝您的支持與鼓勵歡迎再度光臨\n",
+    ],
+    ids=["two alike", "no header", "one column without header", "short cells", "answers alone"],
+)
+def test_what_could_be_another_thing_is_left_to_the_user(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=r"no text column; columns found: .*; name it with --text-column"):
+        list(read(path))
+
+
+# ---- nested JSON
+
+
+def test_values_inside_objects_are_named_by_their_path(tmp_path: Path) -> None:
+    rows = [
+        {"key": "a1", "meta": {"shop": "鼎香園", "stars": 4}, "body.zh": "湯頭很好", "user": {"name": "王先生"}},
+        {"key": "a2", "meta": {}, "body.zh": "麵也好吃"},
+    ]
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    columns = Columns(text="body.zh", id="key", rating="meta.stars")
+    assert list(read(path, columns)) == [
+        RawReview(1, "湯頭很好", "a1", None, "鼎香園", 4.0),
+        RawReview(2, "麵也好吃", "a2"),
+    ]
+    with pytest.raises(
+        InputError, match=r"no column 'meta'; columns found: key, meta\.shop, meta\.stars, body\.zh, user"
+    ):
+        list(read(path, Columns(text="meta")))
+
+
+def test_paths_are_guessed_where_they_can_only_be_one_thing(tmp_path: Path) -> None:
+    row = {"review": {"id": "r1", "text": "湯頭很好", "rating": 5}, "user": {"id": "u1", "name": "王先生"}}
+    place = {"restaurant": {"name": "鼎香園", "rating": 4.3}}
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([row | place]), encoding="utf-8")
+    assert list(read(path)) == [RawReview(1, "湯頭很好", "r1", None, "鼎香園", 5.0)]
+    path.write_text(json.dumps([row]), encoding="utf-8")
+    assert list(read(path)) == [RawReview(1, "湯頭很好", "r1", None, None, 5.0)], "the name of a user is no place"
+
+
+# ---- dates of reviews: what a cell may say, and what becomes of it
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("2024-03-01", "2024-03-01"), ("2024/3/1 12:30", "2024-03-01"), ("2024.3.1", "2024-03-01"),
+        ("2024年3月1日", "2024-03-01"), ("2024年3月", "2024-03"), ("民國113年3月1日", "2024-03-01"),
+        ("2024-03-01T23:10:00.000Z", "2024-03-01"), ("２０２４／３／１", "2024-03-01"), ("1709251200", "2024-03-01"),
+        (1709251200, "2024-03-01"), (1709251200000, "2024-03-01"), (1709251200.0, "2024-03-01"),
+        (date(2024, 3, 1), "2024-03-01"), (datetime(2024, 3, 1, 8), "2024-03-01"), (datetime.max, None),
+        ("3 個月前", None), ("2024", None), ("2024-13-01", None), ("2024-02-30", None), ("113年3月", None), ("", None),
+        (None, None), (True, None), (5, None), (float("nan"), None), ([2024, 3, 1], None), ("9" * 400, None),
+        ("2024-3-123", "2024-03"), ("Mar 1, 2024", "2024-03-01"), ("1 March 2024", "2024-03-01"),
+        ("March 2024", "2024-03"), ("Fri Mar 01 2024 10:00:00 GMT+0800", "2024-03-01"), ("Foo 1, 2024", None),
+        ("03/25/2024 10:00", "2024-03-25"), ("25.3.2024", "2024-03-25"), ("03/01/2024", None), ("13/13/2024", None),
+    ],
+)  # fmt: skip
+def test_a_date_is_read_however_it_is_written_and_what_is_none_says_nothing(cell: object, expected: str | None) -> None:
+    assert date_of(cell) == expected
+
+
+@pytest.mark.parametrize("name", ["評論日期", "消費日期", "用餐时间"])
+def test_a_column_of_dates_is_known_by_its_name_and_kept(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text(f"評論內容,{name}\n湯頭很好,2024/3/1\n服務很慢,上個月\n", encoding="utf-8")
+    assert [(row.text, row.date) for row in sources.read(path) if isinstance(row, RawReview)] == [
+        ("湯頭很好", "2024-03-01"),
+        ("服務很慢", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cells", "order"),
+    [
+        (["01/03/2026", None, "01/25/2026"], "month"), (["03-01-2026", 5, "25-01-2026 10:00"], "day"),
+        (["01/03/2026"] * 2_000 + ["13/03/2026"], "day"), (["01/03/2026", "02/04/2026"], None),
+        (["2026-01-03"] * 1_001 + ["01/25/2026"], None), ([], None),
+    ],
+)  # fmt: skip
+def test_the_order_of_dates_is_what_one_of_them_shows(cells: list[object], order: Order | None) -> None:
+    assert find_order(cells) == order
+
+
+@pytest.mark.parametrize(("last", "first"), [("01/25/2026", "2026-01-03"), ("25/01/2026", "2026-03-01"), ("", None)])
+@pytest.mark.parametrize("ending", [".csv", ".jsonl"])
+def test_a_date_with_its_year_last_is_read_as_the_others_of_its_column_show(
+    tmp_path: Path, ending: str, last: str, first: str | None
+) -> None:
+    """The one that shows it stands behind the rows that are looked at to know the columns."""
+    days = ["01/03/2026"] * 1_200 + [last]
+    lines = [f"湯頭很好,{day}" if ending == ".csv" else f'{{"text": "湯頭很好", "date": "{day}"}}' for day in days]
+    path = tmp_path / f"r{ending}"
+    path.write_text("\n".join(["text,date"] * (ending == ".csv") + lines), encoding="utf-8")
+    assert next(row.date for row in sources.read(path) if isinstance(row, RawReview)) == first

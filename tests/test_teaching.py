@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from chromium import Browser
 from conftest import Command
-from devtools import Browser, needed
 from goldwork import pooled, triplet, work
 from test_gold_page import served
 
@@ -157,29 +157,24 @@ def test_a_triplet_that_no_rule_makes_teaches_the_rules_nothing(tmp_path: Path) 
     ("aspect", "opinion", "folded"), [("湯頭", "好喝", "湯頭|好喝"), ("顏色", "鮮豔", "顏色|鮮艷")]
 )
 def test_the_page_proposes_a_refused_pair_and_adds_it_to_the_rules(
-    aspect: str, opinion: str, folded: str, tmp_path: Path
+    aspect: str, opinion: str, folded: str, tmp_path: Path, browser: Browser
 ) -> None:
     """It names the words as the review writes them; the rules keep them as they fold variants."""
     pytest.importorskip("uvicorn", reason="the extra annotate is not installed")
-    needed()
     text = aspect + opinion
     workdir = work(tmp_path, (text,), {"rules": [(1, triplet(text, aspect, opinion, "POS"))]})
     pool = make_pool(workdir, PoolSettings(10, 13, "test")).pool
     with db.reading(workdir) as connection:
         pool = pools.read(connection, pool.id)
-    browser = Browser()
-    try:
-        for page in served(workdir, pool):
-            browser.open(page.address)
-            browser.press("3")
-            browser.wait("!document.querySelector('#teach').hidden")
-            assert f"「{opinion}」不是說「{aspect}」（規則 subject）" in browser.text("#lessons")
-            assert f"propose ({aspect}, {opinion}) in that review no more" in browser.text("#works")
-            browser.press("l")
-            assert f"added to the rules: {folded}" in browser.text("#done")
-            assert browser.troubles == []
-    finally:
-        browser.close()
+    with served(workdir, pool) as page:
+        browser.open(page.address)
+        browser.press("3")
+        browser.wait("!document.querySelector('#teach').hidden")
+        assert f"「{opinion}」不是說「{aspect}」（規則 subject）" in browser.text("#lessons")
+        assert f"propose ({aspect}, {opinion}) in that review no more" in browser.text("#works")
+        browser.press("l")
+        assert f"added to the rules: {folded}" in browser.text("#done")
+        assert browser.faults == []
     assert load_rules(workdir / "rules")[0].params["pairs"] == [folded]
 
 
@@ -195,38 +190,33 @@ def test_a_pair_that_is_right_elsewhere_is_not_proposed(tmp_path: Path) -> None:
         assert book.has_right_pair(wrong)
 
 
-def test_the_page_proposes_what_a_correction_teaches_and_adds_it(tmp_path: Path) -> None:
+def test_the_page_proposes_what_a_correction_teaches_and_adds_it(tmp_path: Path, browser: Browser) -> None:
     pytest.importorskip("uvicorn", reason="the extra annotate is not installed")
-    needed()
     texts = (NEW, "餐點好吃")
     made: dict[str, list[tuple[int, Triplet]]] = {"rules": [(2, triplet(texts[1], "餐點", "好吃", "POS"))]}
     workdir = work(tmp_path, texts, made)
     pool = make_pool(workdir, PoolSettings(10, 13, "test")).pool
     with db.reading(workdir) as connection:
         pool = pools.read(connection, pool.id)
-    browser = Browser()
-    try:
-        for page in served(workdir, pool):
-            browser.open(page.address)
-            if "Nobody proposed" not in browser.text("#question"):
-                browser.press("ArrowRight")
-            browser.press("m")
-            browser.press("Home")
-            browser.press("ArrowRight", shift=True)
-            browser.press("a", *["ArrowRight"] * 2)
-            browser.press("ArrowRight", "ArrowRight", shift=True)
-            browser.press("o", "2")
-            assert browser.text("#picked").split()[2:5:2] == ["湯頭", "opinion"]
-            browser.press("Enter")
-            browser.wait("!document.querySelector('#teach').hidden")
-            assert "「冰裂裂」是意見" in browser.text("#lessons")
-            assert "valence 3 of 1 to 10" in browser.text("#lessons")
-            assert "the rules find (湯頭, 冰裂裂) in that review" in browser.text("#works")
-            browser.press("l")
-            assert "added to the lexicon: 冰裂裂" in browser.text("#done")
-            assert browser.run("document.querySelector('#teach').hidden")
-    finally:
-        browser.close()
+    with served(workdir, pool) as page:
+        browser.open(page.address)
+        if "Nobody proposed" not in browser.text("#question"):
+            browser.press("ArrowRight")
+        browser.press("m")
+        browser.press("Home")
+        browser.press("ArrowRight", shift=True)
+        browser.press("a", *["ArrowRight"] * 2)
+        browser.press("ArrowRight", "ArrowRight", shift=True)
+        browser.press("o", "2")
+        assert browser.text("#picked").split()[2:5:2] == ["湯頭", "opinion"]
+        browser.press("Enter")
+        browser.wait("!document.querySelector('#teach').hidden")
+        assert "「冰裂裂」是意見" in browser.text("#lessons")
+        assert "valence 3 of 1 to 10" in browser.text("#lessons")
+        assert "the rules find (湯頭, 冰裂裂) in that review" in browser.text("#works")
+        browser.press("l")
+        assert "added to the lexicon: 冰裂裂" in browser.text("#done")
+        assert browser.run("document.querySelector('#teach').hidden")
     assert "冰裂裂" in (workdir / "lexicon" / "opinions" / "imported_corrections.tsv").read_text(encoding="utf-8")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import ROOT, environment
+from conftest import environment
 from test_encoder import CONFIG, TEXTS, TRAIN, VALID, bases
 from test_model import TINY_JUDGE
 from test_seq2seq import CONFIG as SEQ2SEQ
@@ -109,15 +108,15 @@ def test_accelerate_launch_trains_a_writer_and_a_judge_in_two_processes(tmp_path
         "-m accelerate.commands.launch --multi_gpu --num_processes 2 --num_machines 1 --main_process_port 0 "
         "--mixed_precision no --dynamo_backend no"
     )
-    ran = subprocess.run(
+    with subprocess.Popen(
         [sys.executable, *launch.split(), str(script), "train", str(base), str(writer), str(tmp_path)],
-        env=environment() | {"PYTHONPATH": f"{ROOT}{os.pathsep}{Path(__file__).parent}"},
-        capture_output=True, text=True, timeout=200, check=False,
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.count("trained") == 1
-    both, alone = load(tmp_path / "judge", "cpu"), train_judge(base, tmp_path / "alone")
+        env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        alone, one = train_judge(base, tmp_path / "alone"), train_writer(writer, tmp_path / "one")
+        said, errors = process.communicate(timeout=200)
+    assert process.returncode == 0, errors
+    assert said.count("trained") == 1
+    both, two = load(tmp_path / "judge", "cpu"), load_base(str(tmp_path / "writer"))
     assert both.digest != alone.digest, "sums in another order: two processes did train"
     assert_same_weights(both.network, alone.network)
-    two, one = load_base(str(tmp_path / "writer")), train_writer(writer, tmp_path / "one")
     assert_same_weights(two.network, one.network)

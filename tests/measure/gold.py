@@ -89,7 +89,7 @@ def main() -> None:
 
 def press_keys(workdir: Path, size: int) -> None:
     """100 key presses at the start and 100 in the middle: from the key to the next candidate on the screen, stored."""
-    from devtools import Browser
+    from chromium import Browser
 
     command = [
         sys.executable,
