@@ -95,7 +95,7 @@ def test_a_row_shows_a_repaired_text_in_the_script_and_language_of_the_release(t
     )
     assert {key: row["text"] for key, row in kept.items()} == {
         "entity": "湯頭很濃\xa0麵…很軟",
-        "hidden": "湯頭很濃，麵條很軟 ",
+        "hidden": "湯頭很濃，麵條很軟",
         "spaced": "飯糰很香，湯很鹹",
         "radical": "牛肉很嫩，食物很香",
         "simplified": "面很软，看着很好吃，里面很干净",
@@ -106,7 +106,7 @@ def test_a_row_shows_a_repaired_text_in_the_script_and_language_of_the_release(t
     assert kept["hidden"]["language"] == "zh-Hant"
     assert traditional["simplified"]["text"] == "麵很軟，看著很好吃，裡面很乾淨"
     assert traditional["simplified"]["language"] == "zh-Hant"
-    assert simplified["hidden"]["text"] == "汤头很浓，面条很软 "
+    assert simplified["hidden"]["text"] == "汤头很浓，面条很软"
     assert simplified["hidden"]["language"] == "zh-Hans"
     for row in kept.values():
         assert row["triplets"], row
