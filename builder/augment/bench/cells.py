@@ -19,13 +19,13 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from builder.augment.bench.augmented import NONE, Augmented, of_sets
-from builder.augment.bench.classifiers import Choice, ClassifierConfig, ClassifierItem, Means, check
+from builder.augment.bench.classifiers import Choice, ClassifierConfig, ClassifierItem, Means, check, classes, spans
 from builder.augment.bench.classifiers import Task as ClassifierTask
 from builder.augment.bench.reading import BenchRow, Task, digest, example, item
 from builder.core.code import code_digest
 from builder.core.errors import ConfigError, InputError, ModelError, install_command
 from builder.core.files import Kept, key_of
-from builder.core.records import Span, Triplet
+from builder.core.records import Triplet
 from builder.core.wording import counted
 from builder.gold.metrics import Answer, micro
 from builder.learning.task import Progress, TaggerConfig, sized
@@ -40,27 +40,9 @@ MAIN = {"tc": "accuracy", "absc": "accuracy", "ate": "f1", "aste": "f1"}
 SHOWN = {"accuracy": "Acc", "macro_f1": "F1", "precision": "P", "recall": "R", "f1": "F1", "lenient_f1": "lenient F1"}
 
 
-def classes(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
-    """Accuracy, and F1 averaged over all labels that are gold or told (scikit-learn's macro F1)."""
-    each = []
-    for label in sorted({*gold, *predicted}):
-        right = sum(a == b == label for a, b in zip(gold, predicted, strict=True))
-        each.append(2 * right / (gold.count(label) + predicted.count(label)))
-    right = sum(a == b for a, b in zip(gold, predicted, strict=True))
-    return {"accuracy": 100 * right / len(gold), "macro_f1": 100 * fmean(each)}
-
-
 def collapsed(gold: Sequence[str], predicted: Sequence[str]) -> str:
     """A remark where a model gives every item one label though there are several."""
     return f"answers {predicted[0]!r} only" if len(set(predicted)) == 1 < len(set(gold)) else ""
-
-
-def spans(gold: Sequence[Sequence[Span]], predicted: Sequence[Sequence[Span]]) -> dict[str, float]:
-    """Micro precision, recall and F1 of exact spans."""
-    right = sum(len(set(a) & set(b)) for a, b in zip(gold, predicted, strict=True))
-    due, given = sum(len(set(own)) for own in gold), sum(len(set(own)) for own in predicted)
-    f1 = 200 * right / (due + given) if due + given else 100.0
-    return {"precision": 100 * right / given if given else 0.0, "recall": 100 * right / due if due else 0.0, "f1": f1}
 
 
 def triplets(gold: Sequence[Sequence[Triplet]], predicted: Sequence[Sequence[Triplet]]) -> dict[str, float]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Literal
 
 from builder.core.config import filled, toml_value
@@ -232,3 +233,24 @@ def check(task: Task, train: Sequence[ClassifierItem], where: str = "classifier"
         )
     if task == "absc" and any(item.aspect is None for item in train):
         raise ModelError("an item without aspect", where=where)
+
+
+# ---- Scores in percent
+
+
+def classes(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
+    """Accuracy, and F1 averaged over all labels that are gold or told (scikit-learn's macro F1)."""
+    each = []
+    for label in sorted({*gold, *predicted}):
+        right = sum(a == b == label for a, b in zip(gold, predicted, strict=True))
+        each.append(2 * right / (gold.count(label) + predicted.count(label)))
+    right = sum(a == b for a, b in zip(gold, predicted, strict=True))
+    return {"accuracy": 100 * right / len(gold), "macro_f1": 100 * fmean(each)}
+
+
+def spans(gold: Sequence[Sequence[Span]], predicted: Sequence[Sequence[Span]]) -> dict[str, float]:
+    """Micro precision, recall and F1 of exact spans."""
+    right = sum(len(set(a) & set(b)) for a, b in zip(gold, predicted, strict=True))
+    due, given = sum(len(set(own)) for own in gold), sum(len(set(own)) for own in predicted)
+    f1 = 200 * right / (due + given) if due + given else 100.0
+    return {"precision": 100 * right / given if given else 0.0, "recall": 100 * right / due if due else 0.0, "f1": f1}

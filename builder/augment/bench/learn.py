@@ -15,7 +15,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from builder.augment.bench.cells import classes, spans
 from builder.augment.bench.classifiers import (
     ATE_CLASSES,
     Choice,
@@ -23,6 +22,8 @@ from builder.augment.bench.classifiers import (
     ClassifierItem,
     Means,
     Task,
+    classes,
+    spans,
     words_of,
 )
 from builder.augment.bench.encoders import load, post_train
