@@ -115,11 +115,12 @@ class Weigher:
         return [replace(one, polarity="POS") if one.aspect == NOODLE.aspect else None for one in proposed]
 
 
-def test_a_proposal_is_taken_as_the_engine_weighs_it_or_as_it_is() -> None:
+def test_a_proposal_is_taken_as_the_engine_weighs_it_or_as_it_is_but_with_no_polarity_of_its_own() -> None:
     weigher: Any = Weigher()
-    soup, noodle = held(weigher, Doc(TEXT, (), ()), [], [], [sure(SOUP, 1.0), sure(NOODLE, LIMIT)], LIMITS)
-    assert (noodle.aspect, noodle.polarity) == (NOODLE.aspect, "POS")
-    assert (soup.key, soup.polarity) == (SOUP.key, "POS")
+    doc, good = Doc(TEXT, (), ()), sure(NOODLE, LIMIT, "POS")
+    soup, noodle = held(weigher, doc, [], [], [sure(SOUP, 1.0), good], LIMITS)
+    assert (noodle.aspect, noodle.polarity, soup.key) == (NOODLE.aspect, "POS", SOUP.key)
+    assert [one.key for one in held(weigher, doc, [], [], [sure(SOUP, 1.0), sure(NOODLE, 1.0)], LIMITS)] == [SOUP.key]
 
 
 def test_triplets_clash_where_both_their_elements_overlap() -> None:

@@ -4,8 +4,8 @@ together hold.
 The rules know words and grammar, the reader knows what stands where in reviews; they err at different places (Blum and
 Mitchell 1998). A rule triplet whose pair the judge finds improbable goes, where the judge may doubt it
 (`TrustLimits.place`). One whose aspect the reader takes longer gets its aspect (the rules stop at a word they do not
-know: 豆花 of 三色豆花). A proposal of which the judge is sure and that no rule triplet contradicts comes in, with the
-polarity that the rules would give it. A polarity of the rules stands.
+know: 豆花 of 三色豆花). A proposal of which the judge is sure comes in where no rule triplet contradicts it, and where
+the rules would give it the same polarity. A polarity of the rules stands.
 """
 
 from __future__ import annotations
@@ -77,10 +77,11 @@ def held(
     proposals: Sequence[Proposal],
     limits: TrustLimits,
 ) -> tuple[Triplet, ...]:
-    """As `merged`, with every proposal as the engine weighs it, or as it is where the rules read it otherwise or as a
-    wish. What the release holds and what `extract` finds are made here.
+    """As `merged`, with every proposal as the engine weighs it, or as it is where the rules read nothing or a wish;
+    those of which they read another polarity stay out. What the release holds and what `extract` finds are made here.
     """
     weighed = engine.weigh(doc, [triplet for _, triplet in proposals])
     stated = [own or tidied(doc.text, triplet) for own, (_, triplet) in zip(weighed, proposals, strict=True)]
-    sound = [(chance, own) for own, (chance, _) in zip(stated, proposals, strict=True) if own]
+    pairs = zip(stated, proposals, strict=True)
+    sound = [(chance, own) for own, (chance, given) in pairs if own and own.polarity == given.polarity]
     return merged(rules, stays, sound, limits)
