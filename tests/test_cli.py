@@ -41,7 +41,7 @@ def read_lines(path: Path) -> list[Row]:
 
 def test_build_ends_with_a_table_of_what_went_in_what_came_out_and_how_long_it_took(built: Built) -> None:
     shown = built.ran.out
-    assert re.search(r"^ingest +\d+\.\d +rows 35, rejected 4, duplicates 2, reviews 29", shown, re.M), shown
+    assert re.search(r"^ingest +\d+(?:\.\d)? +rows 35, rejected 4, duplicates 2, reviews 29", shown, re.M), shown
     assert [words[0] for line in shown.splitlines() if (words := line.split()) and words[0] in STAGES] == STAGES
     for source in ("rules", "gold", "D0", "D1"):
         assert re.search(rf"^{source} +\w+( +\d+){{5}}$", shown, re.M), (source, shown)
