@@ -109,7 +109,10 @@ def test_what_both_hold_comes_in_text_order_and_needs_a_decision_on_each_rule_tr
 
 
 class Weigher:
-    """An engine that finds the noodles' polarity to be good, and nothing of the soup."""
+    """An engine that finds the noodles' polarity to be good, nothing of the soup, and lets no bitter soup pass."""
+
+    def excepts(self, one: Triplet) -> bool:
+        return (one.aspect.text, one.polarity) == ("湯頭", "NEG")
 
     def weigh(self, doc: Any, proposed: list[Triplet]) -> list[Triplet | None]:
         return [replace(one, polarity="POS") if one.aspect == NOODLE.aspect else None for one in proposed]
@@ -121,6 +124,7 @@ def test_a_proposal_is_taken_as_the_engine_weighs_it_or_as_it_is_but_with_no_pol
     soup, noodle = held(weigher, doc, [], [], [sure(SOUP, 1.0), good], LIMITS)
     assert (noodle.aspect, noodle.polarity, soup.key) == (NOODLE.aspect, "POS", SOUP.key)
     assert [one.key for one in held(weigher, doc, [], [], [sure(SOUP, 1.0), sure(NOODLE, 1.0)], LIMITS)] == [SOUP.key]
+    assert held(weigher, doc, [], [], [sure(SOUP, 1.0, "NEG")], LIMITS) == ()
 
 
 def test_triplets_clash_where_both_their_elements_overlap() -> None:

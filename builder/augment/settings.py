@@ -105,7 +105,7 @@ SHARED = frozenset({"seed", "threads", "device", "constraints", "redraws", "flue
 """The settings that all methods share."""
 
 
-_AS_BERT = "take `bert` with `bert.share=0.1`, which does the same"
+_AS_BERT = "take `bert` with `bert.share=0.1`, which is nearest to it"
 _LIKELIEST = "the likeliest beams count"
 GONE = {
     "again": "a word always gives way to another one",

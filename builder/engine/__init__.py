@@ -41,6 +41,10 @@ class RuleEngine(Protocol):
         """What models propose for a document, with the spans and the polarity that the rules would give them."""
         ...
 
+    def excepts(self, triplet: Triplet) -> bool:
+        """Whether a rule says that it is none, whatever finds it."""
+        ...
+
 
 def make_engine(lexicon: Lexicon, rules: Sequence[Rule], convention: Convention = "natural") -> RuleEngine:
     """The rule system of a convention. ResourceError names a rule that cannot run, of whatever convention."""

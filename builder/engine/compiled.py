@@ -172,12 +172,24 @@ DECLARED: Mapping[str, type] = {
 """
 
 
+GONE = {
+    "address": "addresses of the web are no part of a text; leave the rule out",
+    "block": "write a rule of kind refuse-opinion",
+    "denial": "its kind is valence now",
+    "excess": "its kind is valence now",
+    "pair-kind": "its clauses are read without it; leave the rule out",
+    "pair-noun": "its kind is pair-pattern now, with TARGET_NOUN in place of TARGET",
+    "pair-with": "its kind is pair-pattern now",
+}
+"""Kinds of rules that are gone -> what took their place."""
+
+
 def check_rules(rules: Sequence[Rule]) -> dict[str, Pairer]:
     """The rules that pair, made ready, by name. ResourceError names a rule of any convention that cannot run."""
     known = {*pairing.KINDS, *DECLARED}
     for rule in rules:
         if rule.kind not in known:
-            fix = "known: " + ", ".join(sorted(known))
+            fix = GONE.get(rule.kind, "known: " + ", ".join(sorted(known)))
             raise ResourceError(f"rule {rule.name!r} has unknown kind {rule.kind!r}", where=rule.where, fix=fix)
         if rule.kind in DECLARED:
             read_params(rule, DECLARED[rule.kind])
@@ -220,6 +232,7 @@ class Compiled:
         unknown, missing or of the wrong type.
         """
         chosen = _Selection(rules, convention)
+        self.natural = convention == "natural"
         join, term = chosen.only("join", JoinRule)[1], chosen.only("term", TermRule)[1]
         self.lexicon, apart = _change_words(lexicon, chosen.find("vocabulary", VocabularyRule))
         words = check_units(*chosen.only("function-words", FunctionWordRule))

@@ -29,7 +29,6 @@ from builder.engine.units import AspectChoice, Pairer, Scene, Topic
 from builder.engine.weighing import (
     Read,
     cut_out,
-    drop_excepted,
     find_full_start,
     is_excepted,
     make_element,
@@ -76,7 +75,6 @@ class Engine:
     ) -> None:
         """`observe` is called with each opinion that is weighed, and its candidates: for those who fit the weights."""
         self._observe = observe
-        self._natural = convention == "natural"
         self._rules = Compiled(lexicon, rules, convention)
         self._lexicon = self._rules.lexicon
         self._pairers: dict[tuple[str, bool], tuple[tuple[str, Pairer], ...]] = {}
@@ -101,7 +99,7 @@ class Engine:
                 triplet = self._make_triplet(doc, scene, aspect, rule, pairing)
                 # 太慢太慢, 足，足，足 of one mention of an aspect is said once
                 said = (triplet.aspect.spans, triplet.opinion.text, triplet.polarity)
-                out.setdefault(said if self._natural else triplet.key, triplet)
+                out.setdefault(said if self._rules.natural else triplet.key, triplet)
         return tuple(out.values())
 
     def votes(self, doc: Doc) -> Iterator[tuple[str | None, dict[str, int]]]:
@@ -144,7 +142,11 @@ class Engine:
                         unstated.add(item.start)
         read = Read(opinions, frozenset(unstated), [item for clause in clauses for item in clause.items])
         weighed = [self._state(weigh(doc.text, read, t, self._weight)) for t in proposed]
-        return drop_excepted(weighed, self._rules.exceptions)
+        return [None if triplet and self.excepts(triplet) else triplet for triplet in weighed]
+
+    def excepts(self, triplet: Triplet) -> bool:
+        """Whether a rule of kind `exception` names it."""
+        return triplet.aspect.text in self._rules.exceptions.get(triplet.opinion.text, ())
 
     def _state(self, proposed: Triplet | None) -> Triplet | None:
         """A proposal whose opinion the rules do not read here, with the value that the lexicon gives it everywhere."""
@@ -314,7 +316,7 @@ class Engine:
         start = aspect.start + term.lead
         aspect_full = make_element(doc.text, ((first, aspect.end),))
         opinion, opinion_full = make_opinion(doc.text, scene.items, scene.at, self._rules.phrases.extent, aspect)
-        if self._natural:
+        if self._rules.natural:
             opinion_full = cut_out(doc.text, opinion_full, (aspect.start, aspect.end))
         return Triplet(
             aspect=aspect_full if first == start else make_element(doc.text, ((start, aspect.end),)),

@@ -113,7 +113,8 @@ def read_clauses(doc: Doc, rules: Compiled, refused: list[Refusal] | None = None
     text, at = lower_case(doc.text), 0
     brackets, aside = [match.span() for match in BRACKETS.finditer(doc.text)], False
     starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
-    for clause in join_quoted(doc.text, drop_addresses(text, doc.clauses)):
+    clauses = drop_addresses(text, doc.clauses) if rules.natural else doc.clauses
+    for clause in join_quoted(doc.text, clauses):
         at = bisect_left(starts, clause.start, at)
         stop = bisect_right(ends, clause.end, at)
         while at < stop:

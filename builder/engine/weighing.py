@@ -221,8 +221,3 @@ def is_excepted(text: str, item: Constituent, aspect: Constituent, exceptions: E
         return False
     aspects = exceptions.get(make_opinion(text, (item,), 0, _PLAIN)[0].text)
     return aspects is not None and text[aspect.start + aspect.own_term.lead : aspect.end] in aspects
-
-
-def drop_excepted(triplets: Iterable[Triplet | None], exceptions: Exceptions) -> list[Triplet | None]:
-    """The triplets, None for each that is an exception."""
-    return [t if t and t.aspect.text not in exceptions.get(t.opinion.text, ()) else None for t in triplets]

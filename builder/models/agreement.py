@@ -77,11 +77,15 @@ def held(
     proposals: Sequence[Proposal],
     limits: TrustLimits,
 ) -> tuple[Triplet, ...]:
-    """As `merged`, with every proposal as the engine weighs it, or as it is where the rules read nothing or a wish;
-    those of which they read another polarity stay out. What the release holds and what `extract` finds are made here.
+    """As `merged`, with every proposal as the engine weighs it, or as it is where they read none (also where they
+    refuse it); those stay out of which they read another polarity, and exceptions. What the release holds and what
+    `extract` finds are made here.
     """
     weighed = engine.weigh(doc, [triplet for _, triplet in proposals])
     stated = [own or tidied(doc.text, triplet) for own, (_, triplet) in zip(weighed, proposals, strict=True)]
-    pairs = zip(stated, proposals, strict=True)
-    sound = [(chance, own) for own, (chance, given) in pairs if own and own.polarity == given.polarity]
+    sound = [
+        (chance, own)
+        for own, (chance, given) in zip(stated, proposals, strict=True)
+        if own and own.polarity == given.polarity and not engine.excepts(own)
+    ]
     return merged(rules, stays, sound, limits)

@@ -146,9 +146,9 @@ def choose_reviews(
     }
     chosen = []
     for at in sorted(held, key=lambda at: (-held[at] / len(views[at].text), at)):
+        if len(views[at].text) > most:
+            continue
         most -= len(views[at].text)
-        if most < 0:
-            break
         chosen.append(at)
     return chosen
 

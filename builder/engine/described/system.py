@@ -88,6 +88,10 @@ class DescribedEngine:
         """None: section 3.2 takes every opinion word of the lexicon for one."""
         return []
 
+    def excepts(self, triplet: Triplet) -> bool:
+        """No: section 3.2 knows no exceptions."""
+        return False
+
     def weigh(self, doc: Doc, proposed: Sequence[Triplet]) -> list[Triplet | None]:
         """What models propose for a document, with the polarity that section 3.2.4 gives it."""
         if not proposed:
