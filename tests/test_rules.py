@@ -342,6 +342,11 @@ def test_a_rule_of_unknown_kind_is_refused_with_the_known_ones(lexicon: Lexicon)
     assert "pair-pattern" in message
 
 
+def test_a_kind_that_is_gone_says_what_took_its_place(lexicon: Lexicon) -> None:
+    message = refused(lexicon, *RULES, replace(one_of("pair-path"), name="mine", kind="block", where="mine.toml"))
+    assert message == "mine.toml: rule 'mine' has unknown kind 'block'; write a rule of kind refuse-opinion"
+
+
 @pytest.mark.parametrize("kind", GRAMMAR)
 def test_every_convention_has_exactly_one_rule_of_each_kind_of_grammar(lexicon: Lexicon, kind: str) -> None:
     others = [rule for rule in grammar() if rule.kind != kind]
