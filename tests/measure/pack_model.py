@@ -45,8 +45,8 @@ from builder.reviews.script import Variants
 from builder.reviews.text import view
 
 SHRINK, FOLDS, HELDS = 0.1, 5, (0.3, 0.35, 0.4, 0.45, 0.5)
-UNJUDGED = ("absent-object", "mistaken-object")
-"""Rules of what is missing or mistaken. Annotators label few such triplets, so the reader knows none; where
+UNJUDGED = ("absent-object", "left-out-object", "mistaken-object")
+"""Rules of what is missing, left out or mistaken. Annotators label few such triplets, so the reader knows none; where
 raw reviews were read, most of those that it dropped were right.
 """
 STEPS = 12
