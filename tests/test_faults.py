@@ -501,13 +501,9 @@ def test_a_working_directory_of_every_earlier_schema_is_migrated_to_what_a_new_o
         }
         assert migrated.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert migrated.execute("PRAGMA foreign_key_check").fetchall() == []
-        assert (
-            migrated.execute(
-                "SELECT r.text, t.opinion, v.label FROM reviews r JOIN triplets t ON t.review = r.id JOIN verdicts v ON "
-                "v.triplet = t.id"
-            ).fetchall()
-            == expected
-        ), "what a language model alone wrote is gone"
+        asked = "SELECT r.text, t.opinion, v.label FROM reviews r JOIN triplets t ON t.review = r.id JOIN verdicts v"
+        rows = migrated.execute(f"{asked} ON v.triplet = t.id").fetchall()
+        assert rows == expected, "what a language model alone wrote is gone"
         names = {name for (name,) in migrated.execute("SELECT name FROM sources")}
         assert names == {"rules"} | ({"A0"} if version >= 20 else set())
         assert migrated.execute("SELECT count(*) FROM triplets").fetchone() == (len(expected),)
