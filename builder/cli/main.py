@@ -215,6 +215,7 @@ GONE = {("builder", name): new for name, new in _NEW.items()} | {
     ("build", "--delimiter"): _FOUND,
     ("build", "--separator"): _FOUND,
     ("score", "--format csv"): "`--format json` writes what programs read",
+    ("score", "--format markdown"): "`--format json` writes what programs read",
     ("annotate export", "--format doccano"): "doccano keeps whole reviews: `builder export RELEASE --format doccano`",
     ("serve", "--compare"): "`builder versions diff BEFORE AFTER` says what changed",
     ("export", "--workdir"): "BIO is over characters: --format bio-chars",

@@ -130,7 +130,7 @@ _SILVER_WORDS = range(2, 81)
 class TrainingFiles:
     """What the models are trained on.
 
-    `v1`: treebanks with the labels of UD v1; `v2`: further ones, rewritten in those labels (`relabel.py`), Simplified
+    `v1`: treebanks with the labels of UD v1; `v2`: further ones, rewritten in those labels, Simplified
         converted;
     `raw`: text files, one text a line, for word vectors and for trees of the larger parser, segmented with the user's
         `words`.
