@@ -273,8 +273,8 @@ class Compiled:
             declared = ReadingRule if action == "read-as" else MatchRule
             return Matcher(action, chosen.find(action, declared), shared, table)
 
-        found = chosen.find("predicate", PredicateRule)
-        self.predicates = Predicates(found, shared, table, self.lexicon.categories)
+        predicates = chosen.find("predicate", PredicateRule)
+        self.predicates = Predicates(predicates, shared, table, self.lexicon.categories)
         self.readings, self.refused_aspects = match("read-as"), match("refuse-aspect")
         refusals, denials, far_denials = match("refuse-opinion"), match("deny-opinion"), match("deny-afar")
         extent = chosen.only("extent", ExtentRule)[1]

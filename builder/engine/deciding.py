@@ -313,8 +313,8 @@ def weigh_candidates(
     rule, category = decision.rule, scene.opinion.own_phrase.entry.category
     group = decision.opinion_group(category)
     proposed = proposal[1].aspects[0] if proposal else None
-    found = list(find_candidates(scene, proposed, before, rule.clauses))
-    candidates = _keep_nearest(found, scene.opinion.start, proposed)
+    candidates = list(find_candidates(scene, proposed, before, rule.clauses))
+    candidates = _keep_nearest(candidates, scene.opinion.start, proposed)
     shared, carried = describe_opinion(scene, group), describe_clause(scene, group, rule.viewing)
     starts = [candidate.aspect.start for candidate in candidates]
     out = []

@@ -147,12 +147,12 @@ class PatternPairer:
         last = scene.items[match.end() - 1]
         if params.heads and last.term and last.term.role not in GENERIC and not last.word.endswith(params.heads):
             return None
-        found = scene.items[match.start("target")]
-        if found.term is None:
-            if len(found.word) < _SHORTEST:
+        target = scene.items[match.start("target")]
+        if target.term is None:
+            if len(target.word) < _SHORTEST:
                 return None
-            found = Constituent(found.start, found.end, ASPECT, found.word, found.last, term=Term(""))
-        return AspectChoice((found,), spell_symbols(marked[match.start() : match.end()]))
+            target = Constituent(target.start, target.end, ASPECT, target.word, target.last, term=Term(""))
+        return AspectChoice((target,), spell_symbols(marked[match.start() : match.end()]))
 
 
 def pair_by_pattern(rule: Rule) -> PatternPairer:

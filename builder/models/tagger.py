@@ -179,18 +179,18 @@ def _decode(
     batch = collate([piece.encoded for piece in pieces]).to(device_of(network))
     context = network.context(batch)
     table = network.table(context.hidden, batch.mask)
-    out, found = list[PlaceOdds](), list[TextProposal]()
+    place_odds, proposals = list[PlaceOdds](), list[TextProposal]()
     rows, spans, places = _asked(pieces)
     if rows:
         row = torch.tensor(rows, device=table.device)
         edges = torch.tensor(spans, device=table.device)
         aspects, opinions = (Spans(row, edges[:, layer, 0], edges[:, layer, 1]) for layer in (ASPECT, OPINION))
         known = _odds(table, aspects, opinions, *network.score_pairs(context, table, aspects, opinions))
-        out += [(pieces[at].row, place, odds) for at, place, odds in zip(rows, places, known, strict=True)]
+        place_odds += [(pieces[at].row, place, odds) for at, place, odds in zip(rows, places, known, strict=True)]
     candidates = network.candidates(context, table)
     keep = (candidates.pair.sigmoid() >= floor).nonzero().squeeze(-1)
     if not len(keep):
-        return out, found
+        return place_odds, proposals
     aspects, opinions = (
         spans.at(index[keep])
         for spans, index in zip((candidates.aspects, candidates.opinions), candidates.index, strict=True)
@@ -218,9 +218,9 @@ def _decode(
         triplet = Triplet(
             aspect, aspect_full, opinion, opinion_full, named, VALENCE[named], source="tagger", confidence=certainty
         )
-        out.append((pieces[row].row, place_of(triplet), odds))
-        found.append((pieces[row].row, (pair, triplet)))
-    return out, found
+        place_odds.append((pieces[row].row, place_of(triplet), odds))
+        proposals.append((pieces[row].row, (pair, triplet)))
+    return place_odds, proposals
 
 
 def _asked(pieces: Sequence[_Piece]) -> tuple[list[int], list[list[Span]], list[Place]]:

@@ -193,10 +193,10 @@ def remembered_splits(connection: sqlite3.Connection) -> Iterator[tuple[int, str
 
 def saying(connection: sqlite3.Connection, norm_hash: str) -> int | None:
     """The id of the review with this normalised text that is no duplicate."""
-    found: int | None = read_value(
+    review: int | None = read_value(
         connection, "SELECT id FROM reviews WHERE norm_hash = ? AND duplicate_of IS NULL", (norm_hash,)
     )
-    return found
+    return review
 
 
 def distinct(connection: sqlite3.Connection) -> Iterator[tuple[int, str, str, str]]:
@@ -382,10 +382,10 @@ def spread(connection: sqlite3.Connection, count: int) -> Iterator[tuple[Review,
 
 def words(connection: sqlite3.Connection, review: int) -> list[tuple[int, int, str, int, str]]:
     """The words that the current backend gave a review; none if it has not read it."""
-    found = read_value(
+    dumped = read_value(
         connection, f"SELECT words FROM annotations WHERE backend = {_CURRENT} AND review = ?", (review,)
     )
-    return load_words(found) if found else []
+    return load_words(dumped) if dumped else []
 
 
 def dump_tokens(tokens: Iterable[Token]) -> str:

@@ -113,27 +113,27 @@ def propose_words(
     """
     from builder.models.shipped import open_reader
 
-    reader, found = open_reader(), dict[int, list[Found]]()
+    reader, findings = open_reader(), dict[int, list[Found]]()
     views = [view(text, lexicon.variants) for text in texts]
     total, half = sum(len(own.text) for own in views), _READ // 2
 
     def read(chosen: Sequence[int]) -> None:
-        read = reader.predict([views[at].text for at in chosen], progress)
-        found.update((at, locate(triplets, lexicon)) for at, triplets in zip(chosen, read, strict=True))
+        predicted = reader.predict([views[at].text for at in chosen], progress)
+        findings.update((at, locate(triplets, lexicon)) for at, triplets in zip(chosen, predicted, strict=True))
 
     read(range(0, len(views), 1 if total <= _READ else -(-total // half)))
-    if len(found) < len(views):
-        read(choose_reviews(views, found, lexicon, support, half))
-    return choose_words(texts, views, found, lexicon, support)
+    if len(findings) < len(views):
+        read(choose_reviews(views, findings, lexicon, support, half))
+    return choose_words(texts, views, findings, lexicon, support)
 
 
 def choose_reviews(
-    views: Sequence[View], found: Mapping[int, Sequence[Found]], lexicon: Lexicon, support: int, most: int
+    views: Sequence[View], findings: Mapping[int, Sequence[Found]], lexicon: Lexicon, support: int, most: int
 ) -> list[int]:
     """The reviews that are worth reading besides, of `most` characters altogether: those that hold most of the aspects
     that were found in fewer than `support` reviews, for their length.
     """
-    mentions = _gather(views, found)
+    mentions = _gather(views, findings)
     rare = [
         word
         for (kind, word), own in mentions.items()
@@ -142,7 +142,7 @@ def choose_reviews(
     held = {
         at: count
         for at, own in enumerate(views)
-        if at not in found and (count := sum(map(own.text.lower().__contains__, rare)))
+        if at not in findings and (count := sum(map(own.text.lower().__contains__, rare)))
     }
     chosen = []
     for at in sorted(held, key=lambda at: (-held[at] / len(views[at].text), at)):
@@ -153,11 +153,11 @@ def choose_reviews(
     return chosen
 
 
-def _gather(views: Sequence[View], found: Mapping[int, Sequence[Found]]) -> dict[tuple[str, str], _Mentions]:
+def _gather(views: Sequence[View], findings: Mapping[int, Sequence[Found]]) -> dict[tuple[str, str], _Mentions]:
     """What was found, by kind and word."""
     mentions: dict[tuple[str, str], _Mentions] = {}
-    for at, findings in found.items():
-        for one in findings:
+    for at, own_findings in findings.items():
+        for one in own_findings:
             own = mentions.setdefault((one.kind, views[at].text[one.start : one.end].lower()), _Mentions())
             if at not in own.places:
                 own.places[at] = one.start, one.end
@@ -166,10 +166,10 @@ def _gather(views: Sequence[View], found: Mapping[int, Sequence[Found]]) -> dict
 
 
 def choose_words(
-    texts: Sequence[str], views: Sequence[View], found: Mapping[int, Sequence[Found]], lexicon: Lexicon, support: int
+    texts: Sequence[str], views: Sequence[View], findings: Mapping[int, Sequence[Found]], lexicon: Lexicon, support: int
 ) -> list[Proposal]:
     """The proposals of what a model found, by index of the text, in some of the views."""
-    mentions = _gather(views, found)
+    mentions = _gather(views, findings)
     counts = {key: len(own.places) for key, own in mentions.items()}
     lower = [own.text.lower() for own in views]
     out = []
@@ -179,7 +179,7 @@ def choose_words(
         least = _SINGLE if len(word) == 1 else support if is_aspect else 1
         if named < least or named <= other or not can_be_proposed(kind, word, lexicon, counts):
             continue
-        reviews, holding = sum(word in text for text in lower), sum(word in lower[at] for at in found)
+        reviews, holding = sum(word in text for text in lower), sum(word in lower[at] for at in findings)
         confidence = named / ((named if is_aspect else holding) + 2)
         if reviews < support or (not is_aspect and confidence < _FLOOR):
             continue

@@ -156,13 +156,13 @@ class MaskedSeq2Seq:
         never = own_marks(self.inventory) or () if how.whole else ()
         writing = Writing(how.beams, place.threads, self.bars.table, never, self.pairs if how.whole else None)
         items, free = [item for _, _, item, _ in plans], [numbers for *_, numbers in plans]
-        found: dict[int, tuple[Rewrite, ...]] = {}
+        rewrites: dict[int, tuple[Rewrite, ...]] = {}
         for i, beams in write(self.network, items, self.inventory, writing, place.progress, free):
             n, cut, item, _ = plans[i]
-            found[i] = tuple(self._changing(sentences[n], cut, item, beams))
+            rewrites[i] = tuple(self._changing(sentences[n], cut, item, beams))
         by_sentence: list[list[tuple[Rewrite, ...]]] = [[] for _ in sentences]
         for i, (n, *_) in enumerate(plans):
-            by_sentence[n].append(found.get(i, ()))
+            by_sentence[n].append(rewrites.get(i, ()))
         for searches in by_sentence:
             ranked = (rewrite for rank in zip_longest(*searches) for rewrite in rank if rewrite is not None)
             yield tuple(islice(ranked, copies))

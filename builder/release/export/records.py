@@ -283,8 +283,8 @@ def labelled(row: ReviewRow, opinion: Opinion = "opinion") -> Labelled:
 
 def label(triplet: TripletRow, opinion: Opinion) -> TripletLabel:
     """A triplet of ours with one of its opinions."""
-    aspect, said = element(triplet["aspect"]).spans, element(triplet[opinion]).spans
-    return TripletLabel(aspect, said, triplet["polarity"], triplet)
+    aspect, judged = element(triplet["aspect"]), element(triplet[opinion])
+    return TripletLabel(aspect.spans, judged.spans, triplet["polarity"], triplet)
 
 
 REVIEW_DETAILS = ("language", "rating", "source", "annotation", "unverified_negative")
