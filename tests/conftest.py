@@ -54,11 +54,11 @@ def pytest_configure() -> None:
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "builder" / "sample"
 LAYOUTS = ROOT / "tests" / "layouts"
+"""Releases of the sample in layouts 1 (v0.1.0) and 2 (v0.2.0), which builder reads and no longer writes."""
 OLDER_SAMPLE, PUBLISHED_SAMPLE = sorted(
     (ROOT / "releases").glob("sample-[0-9]*"), key=lambda path: [int(part) for part in path.name[7:].split(".")]
 )
 """The published releases of the sample. Documents name them too; `python tests/test_sample.py publish` renames all."""
-"""Releases of the sample in layouts 1 (v0.1.0) and 2 (v0.2.0), which builder reads and no longer writes."""
 CODE = [ROOT / part for part in ("builder", "domains", "lexicons", "rules")]
 """What a build depends on."""
 FAST = {

@@ -59,7 +59,7 @@ def test_the_story_names_the_candidates_with_their_scores_and_none() -> None:
     assert "none 0.0" in story["candidates"]
     assert last.reasons is not None
     (_, first), (_, second), *_ = last.reasons.candidates
-    assert last.margin == first - second > 0
+    assert last.reasons.margin == first - second > 0
 
 
 def test_the_margin_is_by_how_much_an_aspect_is_ahead_of_the_next_candidate() -> None:

@@ -66,6 +66,8 @@ def leave_a_pickle(folder: Path) -> None:
 CONFIGS: dict[str, tuple[Harm, str]] = {
     "kernels": (setting(use_kernels=True), "kernels from elsewhere .`use_kernels`"),
     "attention of a hub": (setting(attn_implementation="someone/attention"), "the attention 'someone/attention'"),
+    "attention that is a number": (setting(attn_implementation=5), "the attention 5"),
+    "quantisation that is a number": (setting(quantization_config=5), "a quantised network"),
     "unknown quantisation": (setting(quantization_config={"quant_method": "own"}), "a quantised network"),
     "nested quantisation": (setting(text_config={"quantization_config": {"quant_method": "x"}}), "a quantised network"),
     "own code": (setting(model_type="own", auto_map={"AutoConfig": "own.Config"}), "needs Python code of its own"),

@@ -55,7 +55,7 @@ def describe(triplet: Triplet) -> str:
     reasons = triplet.reasons
     assert reasons and reasons.aspect and reasons.opinion
     words = reasons.aspect.category, reasons.opinion.category
-    return LINE.sub("", repr((triplet, triplet.margin, *words, triplet.path, triplet.evidence)))
+    return LINE.sub("", repr((triplet, reasons.margin, *words, triplet.path, triplet.evidence)))
 
 
 def digest(said: str) -> str:

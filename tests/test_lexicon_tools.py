@@ -1,4 +1,4 @@
-"""Checking, importing and inducing lexicons, on lexicons and reviews written here."""
+"""Checking and importing lexicons, on lexicons and reviews written here."""
 
 from __future__ import annotations
 

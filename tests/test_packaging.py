@@ -23,12 +23,14 @@ from builder import __version__
 from builder.cli import main
 from builder.core import errors
 from builder.core.errors import DISTRIBUTION, install_command
+from builder.core.machine import choose_kernels
 from builder.gold import server
 from builder.pipeline import setup
 from builder.pipeline.setup import find_extra
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
+WIDE = "fpu avx avx2 avx512f avx512dq avx512cd avx512bw avx512vl"
 
 
 def test_the_distribution_has_the_name_that_messages_ask_for() -> None:
@@ -199,3 +201,29 @@ def test_the_app_of_a_space_shows_a_review_and_its_triplets(monkeypatch: pytest.
     html, rows = find_triplets("湯頭濃郁，可惜麵條煮得太爛")
     assert 'class="text"' in html
     assert [row[:3] for row in rows] == [["湯頭", "濃郁", "POS"], ["麵條", "煮得太爛", "NEG"]]
+
+
+@pytest.mark.parametrize(
+    ("vendor", "flags", "before", "due"),
+    [
+        ("AuthenticAMD", WIDE, None, "SkylakeX"),
+        ("AuthenticAMD", WIDE, "Zen", "Zen"),
+        ("AuthenticAMD", "fpu avx avx2 avx512f", None, None),
+        ("GenuineIntel", WIDE, None, None),
+        ("", "", None, None),
+    ],
+)
+def test_a_processor_of_amd_with_avx_512_uses_it_unless_the_user_chose(
+    vendor: str, flags: str, before: str | None, due: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = f"processor\t: 0\nvendor_id\t: {vendor}\nflags\t\t: {flags}\nbugs\t\t:\n"
+
+    def read(path: Path) -> str:
+        if not vendor:
+            raise FileNotFoundError(path)  # a machine that does not show its processor
+        return f"{one}\n{one}"
+
+    monkeypatch.setattr(Path, "read_text", read)
+    monkeypatch.setattr(os, "environ", {"OPENBLAS_CORETYPE": before} if before else {})
+    choose_kernels()
+    assert os.environ.get("OPENBLAS_CORETYPE") == due

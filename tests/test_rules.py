@@ -20,6 +20,8 @@ from builder.core.settings import Convention
 from builder.engine import Engine, RuleEngine, make_engine
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.rules import Rule, RuleExample, load_rules
+from builder.models.agreement import held
+from builder.models.trust import TrustLimits
 
 RULES = load_rules()
 EXAMPLES = [
@@ -482,9 +484,10 @@ def test_an_exception_names_an_opinion_with_its_negator_and_one_aspect_of_severa
 
 def test_a_model_that_proposes_an_excepted_pair_is_not_followed(lexicon: Lexicon) -> None:
     doc = reader().docs(["湯頭好喝"])[0]
-    proposed = Engine(lexicon, RULES).extract(doc)
-    assert Engine(lexicon, RULES).weigh(doc, proposed)[0] is not None
-    assert Engine(lexicon, (*RULES, exception("湯頭|好喝"))).weigh(doc, proposed) == [None]
+    (proposed,) = Engine(lexicon, RULES).extract(doc)
+    strict, limits = Engine(lexicon, (*RULES, exception("湯頭|好喝"))), TrustLimits(0.5, ())
+    assert len(held(Engine(lexicon, RULES), doc, [], [], [(0.9, proposed)], limits)) == 1
+    assert held(strict, doc, [], [], [(0.9, proposed)], limits) == ()
 
 
 @pytest.mark.parametrize("pair", ["湯頭", "|好喝", "湯頭|", "a|b|c"])

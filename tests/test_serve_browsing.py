@@ -9,6 +9,7 @@ import json
 import re
 import sqlite3
 import time
+import webbrowser
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -327,6 +328,11 @@ def test_a_search_that_finds_nothing_says_what_would(shown: Any) -> None:
     assert "letter by letter" in get(shown, "/reviews?q=外星人").text
 
 
+def test_the_old_address_of_the_search_leads_to_the_list(shown: Any) -> None:
+    answer = asyncio.run(shown.client.get("/search?q=%E6%9C%8D%E5%8B%99&split=train", follow_redirects=False))
+    assert (answer.status_code, answer.headers["location"]) == (302, "/reviews?q=%E6%9C%8D%E5%8B%99&split=train")
+
+
 # ---- words
 
 
@@ -534,3 +540,15 @@ def test_a_build_that_trains_no_model_has_no_chart_of_growth() -> None:
     for rounds, titles in ((1, ["Verdicts", "Rules"]), (2, ["Growth", "Verdicts", "Rules"])):
         queried = {"growth": [round_of_rules] * rounds, "rejects-by-round": [], "by-rule": []}
         assert [chart.title for chart in overview._models(queried, chosen)] == titles
+
+
+def test_open_opens_the_browser_and_says_so_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda address: bool(opened.append(address)) or True)
+    assert app._open("http://127.0.0.1:1/") and opened == ["http://127.0.0.1:1/"]
+
+    def broken(address: str) -> bool:
+        raise webbrowser.Error("no browser")
+
+    monkeypatch.setattr(webbrowser, "open", broken)
+    assert not app._open("http://127.0.0.1:1/")

@@ -15,6 +15,8 @@ from builder.core.limits import Limits, above_0, among, at_least, from_0_to_1, s
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+Scale = Literal["absolute", "source"]
+
 LATER: Mapping[str, str] = {"changes": "writing"}
 
 # ---- Methods that need no training, and the filter
@@ -86,7 +88,7 @@ class BoostSettings:
     """Drop a candidate if the surrogate is not surer of its label than this."""
     perplexity: float = 1.5
     """Drop a candidate whose perplexity is at or above this."""
-    scale: Literal["absolute", "source"] = "source"
+    scale: Scale = "source"
     """Reference of the thresholds: what the surrogate says of the source, or 1 (the paper)."""
     by_confidence: bool = True
     """Filter by confidence."""

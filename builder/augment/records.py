@@ -168,7 +168,7 @@ def carried(element: Element, text: str, edits: Sequence[Edit], stretch: bool = 
     """
     places = [(stretched if stretch else moved)(span, edits) for span in element.spans]
     spans = tuple(place for place in places if place is not None)
-    return Element("".join(text[a:b] for a, b in spans), spans) if len(spans) == len(places) else None
+    return Element.at(text, spans) if len(spans) == len(places) else None
 
 
 def moved(span: Span, edits: Sequence[Edit]) -> Span | None:

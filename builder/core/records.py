@@ -232,13 +232,6 @@ class Triplet:
             return self.released.opinion_category
         return self.reasons.opinion.category if self.reasons and self.reasons.opinion else None
 
-    @property
-    def margin(self) -> float:
-        """By how much the aspect is ahead of the next candidate for its opinion, "none" included; infinite where
-        nothing else was weighed.
-        """
-        return self.reasons.margin if self.reasons else math.inf
-
     @overload
     def mapped(
         self, move: Callable[[Element], Element], move_full: Callable[[Element], Element] | None = None

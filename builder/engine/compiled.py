@@ -210,6 +210,10 @@ class _Selection:
         """The rules of a kind with their parameters."""
         return [(rule, read_params(rule, declared)) for rule in self._rules if rule.kind == kind]
 
+    def has(self, kind: str) -> bool:
+        """Whether there is a rule of a kind."""
+        return any(rule.kind == kind for rule in self._rules)
+
     def params(self, kind: str, declared: type[Params]) -> list[Params]:
         """The parameters of the rules of a kind."""
         return [params for _, params in self.find(kind, declared)]
@@ -260,7 +264,7 @@ class Compiled:
         self.limited = tuple(sorted(named))
         """How the classes begin of which such rules say something; others (of a user's pack) are described by all."""
         self.exceptions = compile_exceptions(chosen.find("exception", ExceptionRule))
-        self.wide = any(rule.kind == "pair-sentence" and in_force(rule, convention) for rule in rules)
+        self.wide = chosen.has("pair-sentence")
         """Whether some rule pairs over the whole sentence."""
 
     def _match(self, chosen: _Selection, join: JoinRule, leads: Mapping[str, int]) -> None:

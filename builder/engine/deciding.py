@@ -149,8 +149,6 @@ def _compile_groups(groups: Mapping[str, tuple[str, ...]]) -> Callable[[str], st
 
 # ---- Features of a candidate
 
-# ---- Features of a candidate
-
 _NAMES: Mapping[str, str] = {
     NOUN: "a noun",
     BLOCKED: "a noun",

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from builder.core.errors import ConfigError
+from builder.core.records import surface
 from builder.engine.constituents import Constituent
 from builder.engine.reading import ReadClause
 from builder.engine.symbols import spell_symbols
@@ -56,7 +57,7 @@ def _makes_opinion(item: Constituent, text: str, opinion: str) -> bool:
     """
     if item.phrase is None or item.phrase.entry.word not in opinion:
         return False
-    characters = iter("".join(text[start:end] for start, end in (*item.phrase.negators, (item.start, item.end))))
+    characters = iter(surface(text, (*item.phrase.negators, (item.start, item.end))))
     return all(character in characters for character in opinion)
 
 

@@ -141,8 +141,7 @@ class Engine:
                     if self._is_unstated(clause, index):
                         unstated.add(item.start)
         read = Read(opinions, frozenset(unstated), [item for clause in clauses for item in clause.items])
-        weighed = [self._state(weigh(doc.text, read, t, self._weight)) for t in proposed]
-        return [None if triplet and self.excepts(triplet) else triplet for triplet in weighed]
+        return [self._state(weigh(doc.text, read, t, self._weight)) for t in proposed]
 
     def excepts(self, triplet: Triplet) -> bool:
         """Whether a rule of kind `exception` names it."""

@@ -84,7 +84,6 @@ def symbol_set(names: str) -> frozenset[str]:
     return frozenset(SYMBOLS[name] for name in names.split())
 
 
-NOMINALS = symbol_set("NOUN ASPECT")
 JUDGING = symbol_set("OPINION ASPECT")
 """Units without which a clause judges nothing."""
 JOINERS = symbol_set("CONJ LIST")

@@ -29,7 +29,7 @@ from builder.core.records import VALENCES, Candidate, Element, Label, Polarity, 
 # ---- Order of labelling
 
 Margins = Mapping[int, float]
-"""Candidate id -> by how much the rules' choice of its aspect was ahead (`Triplet.margin`)."""
+"""Candidate id -> by how much the rules' choice of its aspect was ahead (`Reasons.margin`)."""
 
 
 def order_reviews(pool: Pool, order: str, margins: Margins) -> tuple[PoolReview, ...]:

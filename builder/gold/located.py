@@ -99,7 +99,7 @@ def _triplet(row: Mapping[str, object], text: _FoldedText, kept: Mapping[object,
     if not opinions:
         return "opinion not in the text"
     pairs = [
-        (_distance(a, o), o.start, a.start, Triplet(a, a, o, o, polarity, VALENCES[polarity], source="llm"))
+        (_distance(a, o), o.start, a.start, Triplet(a, a, o, o, polarity, VALENCES[polarity], source="human"))
         for a in aspects
         for o in opinions
         if not any(s < e2 and s2 < e for s, e in a.spans for s2, e2 in o.spans)

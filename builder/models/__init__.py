@@ -2,6 +2,6 @@
 two cores.
 
 In: views of reviews with the triplets of the rule engine. Out: `TripletModel` and `Judge` (builder.learning.task), the
-two Protocols that every model of this package meets. torch is imported by the modules that need it, never by `task`,
-`negatives` or this one.
+two Protocols that every model of this package meets. torch is imported by the modules that need it, never by `task` or
+this one.
 """

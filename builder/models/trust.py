@@ -23,9 +23,6 @@ from builder.core.records import Polarity, Verdict
 WIDEN = 0.5
 """A proposal of at least this much, even odds, may lengthen the aspect of a rule triplet."""
 
-
-_DOUBTED = 0.5
-"""The share of the limit below which a doubt of the polarity is one of the triplet."""
 Standing = Literal["shared", "disputed", "spared", "rejected", "model"]
 """How rules and judge stand to a triplet. shared: both find it; disputed: the judge doubts its polarity alone; spared:
 the judge finds none, but may not drop it; rejected: it drops it; model: the judge alone finds it.
@@ -51,13 +48,18 @@ class TrustLimits:
         return cls(float(kept["limit"]), tuple(map(str, kept["judged"])))
 
     @property
+    def doubted(self) -> float:
+        """The score below which a doubt of the polarity is one of the triplet."""
+        return self.limit / 2
+
+    @property
     def least(self) -> float:
         """A proposal below this changes nothing."""
         return min(self.limit, WIDEN)
 
     def place(self, verdict: Verdict | None, score: float, rule: str, polarity: Polarity) -> Standing:
         """How the judge's verdict and score leave a triplet that `rule` found."""
-        if verdict == "YN" and (polarity == "NEU" or score >= _DOUBTED * self.limit):
+        if verdict == "YN" and (polarity == "NEU" or score >= self.doubted):
             return "disputed"
         if score >= self.limit:
             return "shared"

@@ -240,7 +240,7 @@ class Counts:
 def extract_texts(
     given: Iterable[Text], target: Path | TextIO, system: System, write: Writer, workers: int = 1, at_once: bool = False
 ) -> Counts:
-    """AnsweredText texts in order. `at_once` answers each before the next is read, as at a keyboard.
+    """Answer texts in order. `at_once` answers each before the next is read, as at a keyboard.
 
     A `target` that is a stream is written to as it is, without a progress bar: both would share the terminal.
     """

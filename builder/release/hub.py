@@ -260,7 +260,7 @@ def _client() -> Any:
 
 @contextmanager
 def _bounded(hub: Any) -> Iterator[None]:
-    """The hub's client with the limits of `hub_client`, for as long as we publish."""
+    """The hub's client with the limits of this module, for as long as we publish."""
     from huggingface_hub.utils import _http
 
     hub.set_client_factory(make_client)

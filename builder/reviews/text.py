@@ -245,7 +245,7 @@ class Clause:
 def view(text: str, variants: Variants | None = None, script: Script | None = None) -> View:
     """Normalise `text` for reading by rules and models.
 
-    Repaired (`repair`), without translations and owners' replies (`excerpt`), width folded, runs of one character
+    Repaired (`repair`), without translations and owners' replies (`read_part`), width folded, runs of one character
     shortened, Simplified and mixed texts in Traditional script, spelling variants (same length, from
     lexicons/variants.tsv) made one.
     """

@@ -39,7 +39,7 @@ def outcomes(connection: sqlite3.Connection, review: int) -> dict[int, Outcome]:
     first = review << triplet_rows.BITS
     ids = first, first | triplet_rows.HASH
     known = [i for (i,) in connection.execute("SELECT id FROM triplets WHERE id BETWEEN ? AND ?", ids)]
-    last = connection.execute("SELECT version FROM releases ORDER BY rowid DESC LIMIT 1").fetchone()
+    last = runs.last_release(connection)
     if last is None:
         return dict.fromkeys(
             known, Outcome(None, "this build is not released yet; `builder versions release` does that")

@@ -60,7 +60,8 @@ def systems(lexicon: Lexicon, rules: Sequence[Rule]) -> Iterator[tuple[str, Lexi
     yield "all", lexicon, rules
     for rule in rules:
         if (rule.kind.startswith("pair-") and rule.kind != "pair-sentence") or (
-            rule.kind in ("valence", "irrealis", "question", "compatible", "conjunction")
+            rule.kind in ("valence", "unstate-opinion", "question", "compatible", "conjunction")
+            or rule.name == "comparisons"
         ):
             yield f"without {rule.name}", lexicon, [one for one in rules if one is not rule]
     empty: MappingProxyType[str, tuple[tuple[str, float], ...]] = MappingProxyType({})
@@ -68,14 +69,13 @@ def systems(lexicon: Lexicon, rules: Sequence[Rule]) -> Iterator[tuple[str, Lexi
     yield "without morphemes", replace(lexicon, morphemes=MappingProxyType({})), rules
     yield "without irrealis words", replace(lexicon, irrealis=MappingProxyType({})), rules
     for name, changed, off in (
-        ("merge", "joined-opinions", {"merge": False}),
+        ("merge", "joined-opinions", {"merge": 0}),
         ("compounds", "names", {"compounds": False}),
-        ("standards of comparison", "comparisons", {"standards": (), "companions": ()}),
-        ("verdicts apart", "joined-opinions", {"apart": (), "having": ()}),
+        ("verdicts apart", "joined-opinions", {"apart": ()}),
         ("qualities had", "joined-opinions", {"had": False}),
         ("amounts", "joined-opinions", {"amounts": ()}),
         ("houses named for food", "aspect-terms", {"houses": ()}),
-        ("lists that touch", "lists", {"gathering": ()}),
+        ("words that sum a list up", "lists", {"gathering": ()}),
         ("names that touch", "shortest-path", {"touching": ()}),
         ("dishes carried", "carried-topic", {"wholes": (), "foreign": {}}),
         ("gates of the carried topic", "carried-topic", {"never": (), "others": (), "before": ()}),

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from builder.augment.boost.filters import (
     Fold,
@@ -37,14 +37,13 @@ from builder.augment.boost.filters import (
     survive,
     whole,
 )
-from builder.augment.method_settings import BoostSettings
+from builder.augment.method_settings import BoostSettings, Scale
 from builder.augment.records import Mark, Method, Rewrite, Sentence, applied, moved, replaced, rewrite_of
 from builder.augment.settings import AugmentSettings, make_method
 from builder.core.code import code_digest
 from builder.core.errors import ConfigError
 from builder.core.files import Kept, key_of, write_atomically
 
-Scale = Literal["absolute", "source"]
 TRAINERS = {
     "classes": "builder.augment.boost.classes:trainer",
     "hub": "builder.augment.boost.hub:trainer",

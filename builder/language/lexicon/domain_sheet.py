@@ -293,7 +293,7 @@ def write_card(folder: Path, name: str, reviews: int, source: str) -> None:
         return
     text = (
         f"# Domain pack: {name}\n\n| | |\n|---|---|\n| licence | name yours |\n"
-        f"| source | words induced from {counted(reviews, 'review')} of {source} by builder, "
+        f"| source | words that builder's model found in {counted(reviews, 'review')} of {source}, "
         f"answered in {SHEET} |\n| conventions | `natural` |\n"
         "| figures | fill in what `builder gold score` says |\n"
     )

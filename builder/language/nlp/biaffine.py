@@ -1,6 +1,6 @@
 """The parser's network as numpy reads it: a BiLSTM over words, and scores of arcs and relations over its states.
 
-In: weights by the names of `parser_network.Network`, and words as columns of numbers. Out: scores. Words stand time
+In: weights by the names of `fit_parser.Network`, and words as columns of numbers. Out: scores. Words stand time
 by time: the first words of all units, then the second, each time over the units that are that long, longest first.
 What the first layer makes of a word is the same wherever it stands, and is reckoned once for each different word.
 """

@@ -3,7 +3,7 @@
 A biaffine parser (Dozat and Manning 2017) on a small BiLSTM: a word is its own vector if the treebank knew it, a
 fixed vector if raw text knew it (`word_vectors.py`), its first, second and last character, its tag and length, so that
 unknown dishes still parse by their characters and tags. Units are parsed in batches of like length, formed from the
-call's units alone: the same call gives the same trees on every machine layout. torch trains it (`parser_network.py`);
+call's units alone: the same call gives the same trees on every machine layout. torch trains it (`fit_parser.py`);
 numpy reads with it, which is faster for so small a network and starts without torch.
 
 Valid trees from arc scores: the best head of every word, repaired only where that is no tree.

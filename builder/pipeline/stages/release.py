@@ -74,8 +74,9 @@ def _selection(context: Context) -> drops.Selection:
     """How the triplets of this release were chosen."""
     variant, last = train_source(context)
     heeded = variant == "E" and judging.has_shipped_judge(context)
-    drop = judging.read_limits(context).limit if heeded else None
-    return drops.Selection(variant, last, drop, context.config.self_train.confidence)
+    limits = judging.read_limits(context) if heeded else None
+    drop, doubted = (limits.limit, limits.doubted) if limits else (None, None)
+    return drops.Selection(variant, last, drop, doubted, context.config.self_train.confidence)
 
 
 def _refuse_nothing(facts: Facts) -> None:
