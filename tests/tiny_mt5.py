@@ -9,8 +9,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from builder.core.records import Element, Polarity, Triplet
-from builder.models.paper.templates import ALL, NAMES, WHAT, WHICH, judge_answers, judge_question
+from builder.core.records import POLARITY_NAMES, Element, Polarity, Triplet
+from builder.models.paper.templates import ALL, WHAT, WHICH, judge_answers, judge_question
 
 REVIEWS = (
     "牛肉麵很好吃，服務人員也很親切。", "餐點不會太鹹，但是湯頭普通。", "環境乾淨，價格便宜；甜點太甜了。",
@@ -33,9 +33,9 @@ def wording() -> list[str]:
         WHICH,
         WHAT.format(aspect="麵"),
         "question: 麵  context: 好",
-        *(f"麵、湯。麵：好({name})、香({name})。" for name in NAMES.values()),
+        *(f"麵、湯。麵：好({name})、香({name})。" for name in POLARITY_NAMES.values()),
     ]
-    for polarity in NAMES:
+    for polarity in POLARITY_NAMES:
         lines += [judge_question("麵", ("麵", "好", polarity)), *judge_answers(("麵", "好", polarity)).values()]
     return lines
 

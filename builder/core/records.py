@@ -85,6 +85,8 @@ class Reasons:
 
 Polarity = Literal["POS", "NEG", "NEU"]
 POLARITIES: tuple[Polarity, ...] = ("POS", "NEG", "NEU")
+POLARITY_NAMES: Mapping[Polarity, str] = {"POS": "正面", "NEG": "負面", "NEU": "中性"}
+"""How answers of the paper's models and its format call them."""
 Verdict = Literal["YY", "YN", "NX"]
 VERDICTS: tuple[Verdict, ...] = ("YY", "YN", "NX")
 VALENCES: Mapping[Polarity, float] = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}

@@ -24,7 +24,19 @@ from typing import Any
 
 from builder.core.errors import InputError
 from builder.core.files import parse_json
-from builder.core.records import VALENCES, Candidate, Element, Label, Polarity, Pool, PoolReview, Span, Triplet, surface
+from builder.core.records import (
+    POLARITY_NAMES,
+    VALENCES,
+    Candidate,
+    Element,
+    Label,
+    Polarity,
+    Pool,
+    PoolReview,
+    Span,
+    Triplet,
+    surface,
+)
 
 # ---- Order of labelling
 
@@ -177,7 +189,6 @@ def _units(text: str) -> list[int]:
 
 # ---- Items
 
-NAMES = {"POS": "正面", "NEG": "負面", "NEU": "中性"}
 GUIDE = (
     ("YY", "這個意見在描述這個對象，正負面也對。", "The opinion describes the aspect, and the polarity is right."),
     ("YN", "這個意見在描述這個對象，但正負面錯了。", "The opinion describes the aspect, but the polarity is wrong."),
@@ -216,7 +227,7 @@ class LabelItem:
         if self.candidate is None:
             return "這則評論沒有候選：有漏掉的嗎？ No candidate here: is anything missing?"
         t = self.candidate.triplet
-        return f"({t.aspect.text}, {t.opinion.text}, {NAMES[t.polarity]} {t.polarity})"
+        return f"({t.aspect.text}, {t.opinion.text}, {POLARITY_NAMES[t.polarity]} {t.polarity})"
 
 
 @dataclass(frozen=True, slots=True)

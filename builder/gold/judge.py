@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from builder.core.errors import ConfigError, ModelError, install_command
-from builder.core.records import Candidate, Pool, PoolReview, Verdict
-from builder.gold.items import NAMES
+from builder.core.records import POLARITY_NAMES, Candidate, Pool, PoolReview, Verdict
 from builder.reviews.privacy.masking import mask
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ def _question(
         aspect, opinion = t.aspect.text, t.opinion.text
         lines.append(
             f"{number}. "
-            f"{opinion}在以下文字是描述{aspect}嗎？{opinion}在以下文字對{aspect}是{NAMES[t.polarity]}的描述嗎？"
+            f"{opinion}在以下文字是描述{aspect}嗎？{opinion}在以下文字對{aspect}是{POLARITY_NAMES[t.polarity]}的描述嗎？"
         )
     asked = (
         "question:\n" + "\n".join(lines) + f"\ncontext:\n{mask(review.text).text}"

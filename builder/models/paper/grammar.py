@@ -15,10 +15,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from builder.models.paper.templates import MARKS, MAX_GAP, NAMES, Template, fold
+from builder.core.records import POLARITY_NAMES
+from builder.models.paper.templates import MARKS, MAX_GAP, Template, fold
 
 _STRUCTURE = frozenset(MARKS + "[]")
-_POLARITIES = tuple(f"{name})" for name in NAMES.values())
+_POLARITIES = tuple(f"{name})" for name in POLARITY_NAMES.values())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +94,7 @@ class AnswerGrammar:
             folded,
             template,
             pieces,
-            *pieces.written_with(frozenset(folded) | _STRUCTURE | set("".join(NAMES.values())) | {" "}),
+            *pieces.written_with(frozenset(folded) | _STRUCTURE | set("".join(POLARITY_NAMES.values())) | {" "}),
         )
 
     def start(self) -> State:

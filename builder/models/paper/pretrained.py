@@ -15,9 +15,10 @@ from functools import lru_cache
 from typing import Any
 
 from builder.core.errors import ModelError
+from builder.core.records import POLARITY_NAMES
 from builder.learning import hub
 from builder.models.paper.grammar import VocabularyPieces
-from builder.models.paper.templates import ALL, NAMES, WHAT, WHICH, judge_answers, judge_question
+from builder.models.paper.templates import ALL, WHAT, WHICH, judge_answers, judge_question
 from builder.models.serving import require_class
 
 MAX_UNKNOWN = 0.05
@@ -152,7 +153,7 @@ def check_characters(base: Base, texts: Iterable[str]) -> float:
         ALL,
         WHICH,
         WHAT.format(aspect=""),
-        *NAMES.values(),
+        *POLARITY_NAMES.values(),
         judge_question("", ("", "", "POS")),
         *judge_answers(placeholder).values(),  # type: ignore[arg-type]
     )

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from builder.core.records import Element, Polarity, Reasons, Span, Triplet, Verdict
+from builder.core.records import POLARITY_NAMES, Element, Polarity, Reasons, Span, Triplet, Verdict
 from builder.learning.task import VALENCE
 
 MAX_GAP = 8
@@ -125,8 +125,7 @@ def envelope(text: str, element: Element) -> Element:
 Template = Literal["1", "2"]
 WrittenTriplet = tuple[str, str, Polarity]
 """aspect, opinion, polarity, as written in an answer; the aspect of an attribute is `owner[attribute]`."""
-NAMES: dict[Polarity, str] = {"POS": "正面", "NEG": "負面", "NEU": "中性"}
-POLARITY: dict[str, Polarity] = {name: polarity for polarity, name in NAMES.items()}
+POLARITY: dict[str, Polarity] = {name: polarity for polarity, name in POLARITY_NAMES.items()}
 ALL = "以下文字的評論對象、意見與正負面為何？"
 WHICH = "請問以下文字的評論對象有哪些？"
 WHAT = "請問以下文字對{aspect}的描述為何？"
@@ -189,7 +188,7 @@ def answer(
     left_out = [(triplet, reason) for triplet in dict.fromkeys(triplets) if (reason := refused(triplet)) is not None]
     grouped: dict[str, list[str]] = {}
     for aspect, opinion, polarity in dict.fromkeys(triplet for triplet in triplets if refused(triplet) is None):
-        grouped.setdefault(aspect, []).append(f"{opinion}({NAMES[polarity]})")
+        grouped.setdefault(aspect, []).append(f"{opinion}({POLARITY_NAMES[polarity]})")
     body = "".join(f"{aspect}：{'、'.join(opinions)}。" for aspect, opinions in grouped.items())
     head = f"{'、'.join(grouped)}。" if template == "2" and grouped else ""
     return head + body, tuple(left_out)
@@ -242,7 +241,7 @@ def _sentence(sentence: str) -> tuple[list[WrittenTriplet], list[tuple[str, str]
 
 
 def _shown(triplet: WrittenTriplet) -> str:
-    return f"{triplet[0]}：{triplet[1]}({NAMES[triplet[2]]})"
+    return f"{triplet[0]}：{triplet[1]}({POLARITY_NAMES[triplet[2]]})"
 
 
 def locate(text: str, triplet: WrittenTriplet, source: str, confidence: float | None = None) -> Triplet | str:
@@ -293,7 +292,7 @@ def judge_question(text: str, triplet: WrittenTriplet) -> str:
     aspect, opinion, polarity = triplet
     first, second = (
         f"{opinion}在以下文字是描述{aspect}嗎？",
-        f"{opinion}在以下文字對{aspect}是{NAMES[polarity]}的描述嗎？",
+        f"{opinion}在以下文字對{aspect}是{POLARITY_NAMES[polarity]}的描述嗎？",
     )
     return f"question: {first} {second}  context: {text}"
 
@@ -303,8 +302,8 @@ def judge_answers(triplet: WrittenTriplet) -> dict[Verdict, str]:
     aspect, opinion, polarity = triplet
     yes = f"是，{opinion}是描述{aspect}。"
     return {
-        "YY": f"{yes}是，{opinion}對{aspect}是{NAMES[polarity]}的描述。",
-        "YN": f"{yes}不是，{opinion}對{aspect}不是{NAMES[polarity]}的描述。",
+        "YY": f"{yes}是，{opinion}對{aspect}是{POLARITY_NAMES[polarity]}的描述。",
+        "YN": f"{yes}不是，{opinion}對{aspect}不是{POLARITY_NAMES[polarity]}的描述。",
         "NX": f"不是，{opinion}不是描述{aspect}。",
     }
 

@@ -11,10 +11,9 @@ import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from builder.core.records import Polarity, Triplet
+from builder.core.records import POLARITY_NAMES, Polarity, Triplet
 
-NAMES: dict[Polarity, str] = {"POS": "正面", "NEG": "負面", "NEU": "中性"}
-_POLARITIES = {name: polarity for polarity, name in NAMES.items()}
+_POLARITIES = {name: polarity for polarity, name in POLARITY_NAMES.items()}
 _MARKS = re.compile("[、。：()\\n]")
 _NO_OPINION = re.compile(r"：|.\((?:正面|負面|中性)\)", re.S)
 """What an opinion does not hold: a colon, or another opinion's end."""
@@ -55,7 +54,7 @@ def unnumbered(text: str, triplets: Sequence[Triplet], given: bool = True, revie
     grouped: dict[str, list[str]] = {}
     for triplet in triplets:
         opinions = grouped.setdefault(aspect_text(triplet), [])
-        if (opinion := f"{triplet.opinion.text}({NAMES[triplet.polarity]})") not in opinions:
+        if (opinion := f"{triplet.opinion.text}({POLARITY_NAMES[triplet.polarity]})") not in opinions:
             opinions.append(opinion)
     questions = [
         "請問以下文字的評論對象有哪些？",
