@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builder.core.records import Element, Polarity, Triplet
+from builder.core.records import POLARITIES, Element, Polarity, Triplet
 from builder.models.paper.grammar import AnswerGrammar, VocabularyPieces
 from builder.models.paper.templates import (
     MAX_GAP,
-    NAMES,
     Folded,
     Template,
     WrittenTriplet,
@@ -35,7 +34,7 @@ from builder.models.paper.templates import (
 SIGNS = "牛肉麵好吃不太鹹湯，、：:。（）()[]［］!？ aB1％…😋👍🏽é\u0301\U00020bb7"
 TEXTS = st.text(st.sampled_from(SIGNS), max_size=12)
 TEMPLATES = pytest.mark.parametrize("template", ["1", "2"])
-POLARITY = st.sampled_from(list(NAMES))
+POLARITY = st.sampled_from(POLARITIES)
 
 
 def test_template_2_is_worded_as_in_the_released_data() -> None:
@@ -89,7 +88,7 @@ def test_what_is_written_is_read_back_and_what_cannot_be_written_is_named(
 def test_any_output_is_read_without_an_error_and_never_into_words_it_lacks(text: str) -> None:
     for template in ("1", "2"):
         for aspect, opinion, polarity in parse(text, template).triplets:  # type: ignore[arg-type]
-            assert aspect.strip() and opinion.strip() and polarity in NAMES
+            assert aspect.strip() and opinion.strip() and polarity in POLARITIES
             assert fold(aspect) in fold(text)
             assert fold(opinion) in fold(text)
 
