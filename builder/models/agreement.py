@@ -16,7 +16,7 @@ from dataclasses import replace
 from builder.core.edges import clashes, overlap, shared, tidied
 from builder.core.records import Triplet
 from builder.engine import Doc, RuleEngine
-from builder.models.tagger import Proposal, in_place, settle
+from builder.models.text_reading import Proposal, in_place, settle
 from builder.models.trust import WIDEN, TrustLimits
 
 FLOOR = 0.02

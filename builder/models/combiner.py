@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from builder.core.edges import overlap
 from builder.core.records import POLARITIES, Polarity, Triplet
 from builder.models.agreement import FLOOR, widened
-from builder.models.tagger import PairOdds, Place, Proposal, TextReading, place_of
+from builder.models.text_reading import PairOdds, Place, Proposal, TextReading, place_of
 
 _LEAST = 0.05
 """Proposals whose chance is below are not weighed."""
