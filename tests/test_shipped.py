@@ -169,6 +169,7 @@ def test_numpy_reads_what_torch_reads() -> None:
     items = [Example("", text, (asked,) if text == texts[-1] else ()) for text in texts]
     tagger = load(reader_folder())
     assert isinstance(tagger, Tagger)
+    tagger = replace(tagger, config=replace(tagger.config, threads=1))
     by_torch, by_numpy = tagger.read(items, 0.02), open_numpy_reader(reader_folder()).read(items, 0.02)
     assert sum(len(one.proposals) for one in by_numpy) > 150
     for one, other in zip(by_torch, by_numpy, strict=True):
