@@ -40,7 +40,7 @@ from builder.models.combiner import Combiner, describe_all
 from builder.models.saved import load, save
 from builder.models.shipped import Shares, label_shares, open_model, open_reader, read_items, reader_digest, seen
 from builder.models.tagger import Tagger
-from builder.models.text_reading import Proposal, TextReading
+from builder.models.text_reading import Proposal, TextReader, TextReading
 from builder.models.trust import STANDINGS, Calibration, Curve, Standing, TrustLimits, to_kept
 from builder.reviews.script import Variants
 from builder.reviews.text import view
@@ -158,7 +158,7 @@ def save_packed(tagger: Tagger, out: Path) -> None:
     assert load(out).digest == tagger.digest, "the packed weights hold what was saved"
 
 
-def read_all(rows: Sequence[Row], model: Tagger, reader: Reader) -> list[ReadReview]:
+def read_all(rows: Sequence[Row], model: TextReader, reader: Reader) -> list[ReadReview]:
     """The reviews as rules and model read them."""
     readings = reader.read([row["text"] for row in rows])
     ruled = [reader.engine.extract(reading.doc) for reading in readings]
