@@ -225,8 +225,8 @@ def hold(engine: RuleEngine, read: ReadReview, limits: TrustLimits) -> list[tupl
 def place(limits: TrustLimits, triplets: Sequence[Triplet], shares: Shares) -> list[tuple[Standing, float]]:
     """How the model stands to triplets, and its scores of them."""
     out = list[tuple[Standing, float]]()
-    for triplet, (label, score) in zip(triplets, label_shares(shares, limits.limit), strict=True):
-        standing = limits.place(label, score, triplet.rule or "", triplet.polarity)
+    for triplet, (_, score) in zip(triplets, label_shares(shares, limits.dropped), strict=True):
+        standing = limits.place(score, triplet.rule or "", triplet.polarity)
         out.append(("model" if triplet.source != "rules" else standing, score))
     return out
 
