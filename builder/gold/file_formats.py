@@ -12,7 +12,7 @@ from pathlib import Path
 
 from builder.core.errors import ConfigError, InputError
 from builder.core.records import POLARITIES, VERDICTS, Candidate, Element, Label, Polarity, Pool, PoolReview, Triplet
-from builder.gold import argilla, label_studio, sheet
+from builder.gold import sheet, tool_files
 from builder.gold.items import UNSURE, Fault, Filled, LabelItem, MentionError, Missing, locate, rows, triplet
 
 
@@ -28,8 +28,8 @@ class LabelFormat:
 FORMATS: dict[str, LabelFormat] = {
     "csv": LabelFormat(".csv", sheet.write_csv, sheet.read_csv),
     "xlsx": LabelFormat(".xlsx", sheet.write_xlsx, sheet.read_xlsx),
-    "label-studio": LabelFormat(".json", label_studio.write, label_studio.read),
-    "argilla": LabelFormat(".json", argilla.write, argilla.read),
+    "label-studio": LabelFormat(".json", tool_files.write_tasks, tool_files.read_tasks),
+    "argilla": LabelFormat(".json", tool_files.write_records, tool_files.read_records),
 }
 SHEETS = ("csv", "xlsx")
 
