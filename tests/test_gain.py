@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import Command
 
-from builder.cli.gain import _print_gain
+from builder.cli.gold import _print_gain
 from builder.engine import make_engine
 from builder.engine.reader import Recipe, extract, make_reader
 from builder.gold.metrics.scores import Answer

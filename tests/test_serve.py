@@ -33,10 +33,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builder.core.errors import ReleaseError, install_command
-from builder.core.markup import HIDDEN
+from builder.core.markup import HIDDEN, SpanMark, lanes
 from builder.core.records import Element, Polarity, ReadWord, Reasons, Span, Triplet
 from builder.pages.plain_story import tell_story
-from builder.pages.serve import app, plugin, spans
+from builder.pages.serve import answering, app, plugin
+from builder.release.reading import opened
+from builder.release.reading import rows as read_rows
 from builder.store import browse, db, labels, listing, released, reviews, runs, search, stories, triplets
 
 pytest.importorskip("datasette", reason="the extra inspect is not installed")
@@ -216,7 +218,7 @@ def test_five_hundred_hostile_reviews_are_shown_as_they_are_and_do_nothing(serve
     """All of them marked, in search results and in the table; a part of them as whole pages."""
     for n in range(500):
         text = hostile(n)
-        shown = spans.marked(text, spans.marks([triplets_of(text, n)]))
+        shown = answering.marked(text, answering.mark_triplets([triplets_of(text, n)]))
         parsed = Parsed(f'<p class="review-text">{shown}</p>')
         assert parsed.tags <= {"p", "span"}
         assert not any(name.startswith("on") for _, name, _ in parsed.attributes)
@@ -429,11 +431,9 @@ def test_marked_text_is_the_text_and_every_element_covers_its_own(text: str, dat
     if len(text) < 2:
         return
     shown = [
-        spans.SpanMark(n, role, "POS", drawn())
-        for n in range(data.draw(st.integers(0, 4)))
-        for role in ("aspect", "opinion")
+        SpanMark(n, role, "POS", drawn()) for n in range(data.draw(st.integers(0, 4))) for role in ("aspect", "opinion")
     ]
-    parsed = Covered(str(spans.marked(text, shown)))
+    parsed = Covered(str(answering.marked(text, shown)))
     assert parsed.text == text.replace("\u202e", "U+202E")
     for one in shown:
         told = "".join(text[a:b] for a, b in one.spans).replace("\u202e", "U+202E")
@@ -466,8 +466,8 @@ class Covered(HTMLParser):
 
 
 def test_elements_over_the_same_characters_get_different_lanes() -> None:
-    shown = [spans.SpanMark(n, "aspect", "POS", ((n, n + 4),)) for n in range(10)]
-    lane = spans.lanes(shown)
+    shown = [SpanMark(n, "aspect", "POS", ((n, n + 4),)) for n in range(10)]
+    lane = lanes(shown)
     assert {lane[one] for one in shown[:4]} == {0, 1, 2, 3}
     assert lane[shown[4]] == 0
 
@@ -477,11 +477,11 @@ def test_elements_over_the_same_characters_get_different_lanes() -> None:
 
 def test_a_release_is_shown_with_the_ids_and_numbers_that_it_has(tmp_path: Path) -> None:
     release = LAYOUTS / "v0.1.0"
-    manifest = app.read_manifest(release)
+    manifest = opened(release).manifest
     path = app.of_release(release, tmp_path)
     with sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True) as connection:
         for split, told in manifest["splits"].items():
-            rows = list(app.rows(release, split))
+            rows = list(read_rows(release, split))
             assert (
                 connection.execute("SELECT count(*) FROM reviews WHERE split = ?", (split,)).fetchone()[0]
                 == told["reviews"]
@@ -505,29 +505,11 @@ def test_a_release_is_shown_with_the_ids_and_numbers_that_it_has(tmp_path: Path)
 
 
 def test_what_is_no_release_is_said_so(tmp_path: Path, here: Command) -> None:
-    with pytest.raises(ReleaseError, match="no release here"):
+    with pytest.raises(ReleaseError, match=r"no manifest\.json here"):
         app.of_release(tmp_path, tmp_path)
-    assert "no release here" in here("serve", "--release", tmp_path).error
+    assert "no manifest.json here" in here("serve", "--release", tmp_path).error
     ran = here("serve", "--workdir", tmp_path / "none")
     assert "no database here" in ran.error and "copying" not in ran.err
-
-
-def test_a_release_of_parquet_files_is_shown_as_well(tmp_path: Path) -> None:
-    import pyarrow
-    from pyarrow import parquet
-
-    release = tmp_path / "v1.0.0"
-    (release / "data").mkdir(parents=True)
-    listed = list(app.rows(LAYOUTS / "v0.1.0", "test"))
-    parquet.write_table(
-        pyarrow.Table.from_pylist([dict(row) for row in listed]), release / "data" / "test-00000-of-00001.parquet"
-    )
-    (release / "manifest.json").write_text(json.dumps({"splits": {"test": {}}, "metrics": []}), encoding="utf-8")
-    assert list(app.rows(release, "test")) == listed
-    (tmp_path / "out").mkdir()
-    with sqlite3.connect(app.of_release(release, tmp_path / "out")) as connection:
-        assert connection.execute("SELECT count(*) FROM reviews").fetchone()[0] == len(listed)
-    connection.close()
 
 
 # ---- the command, and a browser

@@ -22,7 +22,7 @@ from conftest import ROOT
 from test_serve import Running, check, get, serving
 
 from builder.core.records import Element, Polarity, Token, Triplet
-from builder.pages.serve import app, overview, spans
+from builder.pages.serve import answering, app, overview
 from builder.pages.serve.answering import LONGEST, Extracting
 from builder.pages.serve.selection import Selection
 from builder.reviews.folding import fold
@@ -217,7 +217,7 @@ def test_an_empty_list_explains_no_bars(shown: Any) -> None:
 
 def test_confidence_is_a_shade_from_light_to_strong() -> None:
     marks = [None, 0.1, 0.49, 0.5, 0.61, 0.7, 0.8, 0.95, 1.0]
-    assert [spans.shade(value) for value in marks] == ["", "s0", "s0", "s5", "s6", "s7", "s8", "s9", "s9"]
+    assert [answering.shade_of(value) for value in marks] == ["", "s0", "s0", "s5", "s6", "s7", "s8", "s9", "s9"]
     sheet = (ROOT / "builder" / "pages" / "serve" / "static" / "style.css").read_text(encoding="utf-8")
     strengths = [
         int(re.search(rf"\.{name} {{ --shade: (\d+)%", sheet)[1]) for name in ("s0", "s5", "s6", "s7", "s8", "s9")

@@ -69,7 +69,7 @@ def _group(name: str, about: str, *places: str) -> _Group:
 GROUPS: tuple[_Group, ...] = (
     _group(
         "gold", "Label reviews, judge labels, and score.", "gold.pool", "annotate.annotate", "gold.judge",
-        "score.audit", "score.score", "gain.gain",
+        "score.audit", "score.score", "gold.gain",
     ),
     _group(
         "versions", "Release, compare and publish datasets.", "versions.release", "versions.diff", "versions.publish",

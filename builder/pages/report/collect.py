@@ -298,7 +298,7 @@ def collect(
     The same database, lexicon and settings give the same report.
     """
     measured = yardsticks.find_yardsticks(connection)
-    scores, head = quality.scored(measured, yardsticks.final_systems(connection), settings)
+    scores, head = quality.score_all(measured, yardsticks.final_systems(connection), settings)
     scores = replace(
         scores,
         tables=(

@@ -1,6 +1,6 @@
 """Sections on what the dataset holds: rows in and out, triplets, words, agreement of the sources.
 
-In: the open database. Out: sections of tables and figures.
+In: the open database. Out: sections of tables.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sqlite3
 from collections import Counter
 
 from builder.core.wording import counted
-from builder.pages.report.blocks import Cell, ReportFigure, Section, Table, percent, whole_number
+from builder.pages.report.blocks import Cell, Section, Table, percent, whole_number
 from builder.pages.report.yardsticks import final_systems
 from builder.reviews.privacy import masking as privacy
 from builder.reviews.script import converter
@@ -167,27 +167,17 @@ def triplets(connection: sqlite3.Connection) -> Section:
         "triplets",
         "Triplets: released, and proposed",
         lead,
-        (release, sources, table_2),
-        (_histogram(by_number),) if len(by_number) > 1 else (),
+        (release, sources, table_2, *([_count_per_review(by_number)] if len(by_number) > 1 else [])),
     )
 
 
-def _histogram(reviews_by_number: tuple[tuple[int, int], ...]) -> ReportFigure:
+def _count_per_review(reviews_by_number: tuple[tuple[int, int], ...]) -> Table:
     """Ten and more together."""
     bins = Counter[int]()
     for n, many in reviews_by_number:
         bins[min(n, 10)] += many
-    about = ", ".join(
-        f"{counted(many, 'review')} with {n}{' or more' if n == 10 else ''}" for n, many in sorted(bins.items())
-    )
-    return ReportFigure(
-        "per-review",
-        "Triplets of the rules per review",
-        about,
-        "triplets (10: ten or more)",
-        "reviews",
-        histogram=tuple(sorted(bins.items())),
-    )
+    rows = tuple((f"with {n}{' or more' if n == 10 else ''}", many) for n, many in sorted(bins.items()))
+    return Table("per-review", "Triplets of the rules per review", ("reviews", "number"), rows, look="bars")
 
 
 def names_nobody(connection: sqlite3.Connection, aspect: str) -> bool:

@@ -1,4 +1,4 @@
-"""What all our pages over Datasette do: ask the store, fill a template, refuse with a sentence.
+"""What all our pages over Datasette do: ask the store, mark texts, fill a template, refuse with a sentence.
 
 They ask through Datasette's connections. `metadata` is what Datasette says about our tables, columns and queries.
 
@@ -13,15 +13,21 @@ import asyncio
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote
 
+from builder.core import markup
 from builder.core.errors import QueryError
-from builder.core.records import Token, Triplet
+from builder.core.markup import SpanMark
+from builder.core.records import Span, StoredTriplet, Token, Triplet
 from builder.pages.serve.selection import Selection
 from builder.store import browse, queries
 from builder.store.queries import describe_tables
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 # ---- Descriptions of tables, columns and queries
 
@@ -154,6 +160,50 @@ class Extracting:
         if self._extractor is None:
             self._extractor = self.make()
         return ReadSentence(text, self._extractor.source, tuple(self._extractor(text)), self._extractor.tokens(text))
+
+
+# ---- Marked texts, as safe HTML
+
+
+def mark_triplets(stored: Sequence[StoredTriplet], shades: Mapping[int, str] = MappingProxyType({})) -> list[SpanMark]:
+    """Aspect and opinion of each triplet, numbered in the given order. `shades`: a class by the triplet's id."""
+    return [
+        replace(mark, shade=shades.get(row.id, ""))
+        for number, row in enumerate(stored)
+        for mark in row.triplet.marks(number)
+    ]
+
+
+def shade_of(confidence: float | None) -> str:
+    """The class of a confidence: s0 (below 0.5), s5, s6 … s9; "" where there is none."""
+    if confidence is None:
+        return ""
+    return "s0" if confidence < 0.5 else f"s{min(9, int(10 * confidence + 1e-9))}"
+
+
+def marked(text: str, shown: Sequence[SpanMark]) -> Markup:
+    """`text` with `shown` marked; one keyboard stop a triplet."""
+    from markupsafe import Markup
+
+    return Markup(markup.marked(text, shown, stops=True))
+
+
+def plain(text: str) -> Markup:
+    """Escaped text whose control and direction characters are named instead of obeyed."""
+    from markupsafe import Markup
+
+    return Markup(markup.plain(text))
+
+
+def mark_hits(text: str, places: Sequence[Span]) -> Markup:
+    """Text with the spans of a search marked."""
+    from markupsafe import Markup
+
+    parts, at = [], 0
+    for start, end in places:
+        parts += [markup.plain(text[at:start]), f"<mark>{markup.plain(text[start:end])}</mark>"]
+        at = end
+    return Markup("".join([*parts, markup.plain(text[at:])]))
 
 
 # ---- Answers of our pages

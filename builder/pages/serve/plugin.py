@@ -20,13 +20,15 @@ from markupsafe import Markup
 from pluggy import HookimplMarker
 
 from builder.core.errors import BuilderError
-from builder.pages.serve import browsing, spans
+from builder.pages.serve import browsing
 from builder.pages.serve.answering import (
     DATABASE,
     EXAMPLE,
     LONGEST,
     ReadSentence,
+    marked,
     page,
+    plain,
     quoted,
     refused,
     selection,
@@ -34,7 +36,6 @@ from builder.pages.serve.answering import (
 )
 from builder.pages.serve.overview import overview, page_of, pages_of
 from builder.pages.serve.selection import Selection, Toggle
-from builder.pages.serve.spans import plain
 from builder.reviews.sources.opening import one_line
 from builder.store import browse, queries
 
@@ -162,7 +163,7 @@ async def tried(request: Any, datasette: Any) -> Any:
     """The page of a typed sentence: its triplets with their story, and its words."""
     text = " ".join((request.args.get("text") or "").split())
     context: dict[str, Any] = {
-        "typed": text, "longest": LONGEST, "example": EXAMPLE, "plain": spans.plain,
+        "typed": text, "longest": LONGEST, "example": EXAMPLE, "plain": plain,
         "selection": await selection(request, datasette),
     }  # fmt: skip
     extracting = getattr(site(datasette), "extracting", None)
@@ -179,7 +180,7 @@ async def tried(request: Any, datasette: Any) -> Any:
         if reading is None:
             return await refused(datasette, request, "this takes too long; try a shorter sentence, or a little later")
         marks = [mark for number, triplet in enumerate(reading.triplets) for mark in triplet.marks(number)]
-        context |= {"reading": reading, "text": spans.marked(reading.text, marks)}
+        context |= {"reading": reading, "text": marked(reading.text, marks)}
     return await page(datasette, request, "try.html", context)
 
 
