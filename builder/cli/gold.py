@@ -20,10 +20,9 @@ from builder.core.wording import counted
 if TYPE_CHECKING:
     from builder.language.lexicon.folders import Folders
     from builder.teaching.gain import MeasuredGain
-    from builder.teaching.judging import JudgingCounts, Limits
     from builder.teaching.label_sources import LabelledRows
     from builder.teaching.lessons import Lessons
-    from builder.teaching.pooling import PoolResult
+    from builder.teaching.pooling import JudgingCounts, PoolResult
 
 POOL = option("--pool", "pool_id", help="Id of the pool, or its first characters; the latest if not given.")
 
@@ -110,9 +109,6 @@ def _list_pools(workdir: Path, as_json: bool) -> None:
     metavar="KEY=JSON",
     help="Parameter of the completion, such as max_tokens=200; null leaves one out.",
 )
-@option("--price-in", default=0.0, type=click.FloatRange(0), help="Price of a million prompt tokens.")
-@option("--price-out", default=0.0, type=click.FloatRange(0), help="Price of a million answer tokens.")
-@option("--max-cost", type=click.FloatRange(0), help="Ask nothing if it may cost more.")
 @option("--max-tokens", type=click.IntRange(0), help="Ask nothing if it may take more tokens.")
 @option("--yes", is_flag=True, help="Do not ask before spending.")
 @WORKDIR
@@ -127,38 +123,32 @@ def judge(
     Its labels are YY, YN or NX. Answers are kept; a second run asks only what is missing.
     """
     from builder.gold.judge import Endpoint
-    from builder.teaching import judging
+    from builder.teaching import pooling
 
     rest = with_preset_options(context, rest, preset, "judge")
     if not (model := rest["model"]):
         raise click.UsageError("Missing option '--model'.")
-    limits = judging.Limits(*(rest[name] for name in ("price_in", "price_out", "max_tokens", "max_cost")))
     where = Endpoint(endpoint, key_env, concurrency, retries, timeout)
-    made = judging.plan(workdir, pool_id, where, model, limits, rest["batch"], _parameters_of(rest["params"]))
-    cost = f", cost at most {made.cost:.4f}" if limits.price_in or limits.price_out else ""
+    parameters = _parameters_of(rest["params"])
+    made = pooling.plan(workdir, pool_id, where, model, rest["max_tokens"], rest["batch"], parameters)
     click.echo(
         f"pool {made.pool}: {counted(len(made.questions), 'request')}, {len(made.questions) - len(made.due):,} "
         f"answered before; {len(made.due):,} to ask:"
-        f" at most about {made.prompt_tokens:,} prompt and {counted(made.answer_tokens, 'answer token')}{cost}"
+        f" at most about {made.prompt_tokens:,} prompt and {counted(made.answer_tokens, 'answer token')}"
     )
     if made.due and not rest["yes"]:
         click.confirm("ask?", abort=True, err=True)
-    _judged(judging.judge(workdir, made), limits)
+    _judged(pooling.judge(workdir, made))
 
 
-def _judged(done: JudgingCounts, limits: Limits) -> None:
+def _judged(done: JudgingCounts) -> None:
     """Counts of what a model said, and an error where something was not answered."""
     from builder.core.errors import ModelError
 
     verdicts = ", ".join(f"{name} {done.labels[name]:,}" for name in ("YY", "YN", "NX", "unparsable"))
-    cost = (
-        f", cost {limits.cost_of(done.prompt_tokens, done.completion_tokens):.4f}"
-        if limits.price_in or limits.price_out
-        else ""
-    )
     click.echo(
         f"{done.answered:,} asked, {done.cached:,} from before: {verdicts}; {done.prompt_tokens:,} prompt and "
-        f"{counted(done.completion_tokens, 'answer token')}{cost}"
+        f"{counted(done.completion_tokens, 'answer token')}"
     )
     if done.stopped:
         raise ModelError("stopped at the cap", fix="what was answered is kept; raise the cap to go on")

@@ -102,7 +102,7 @@ def search(
     from builder.store import search as index
 
     with db.reading(workdir) as connection:
-        hits = index.find(connection, words, limit, 0, split, polarity)
+        hits = index.find(connection, words, limit, split, polarity)
     rows: list[tuple[object, ...]] = [(hit.key, hit.split, hit.triplets, hit.text) for hit in hits.shown]
     put_rows(("review", "split", "triplets", "text"), rows, shape, limit, safe)
     click.echo(

@@ -197,6 +197,7 @@ _COMPLETED = '`eval "$(_BUILDER_COMPLETE=bash_source builder)"` completes; zsh_s
 _SHOWN = "`builder build --show-config` says what is set, and where"
 _INDUCED = "`builder words domain new NAME --over restaurant --reviews FILE` proposes words"
 _FOUND = "columns and their separator are found; `--dry-run` shows what was understood"
+_CAPPED = "`--max-tokens` caps what a judge may take; its price a token is your server's"
 _NEW = {
     "induce": _INDUCED,
     "label": _NO_LABELLER,
@@ -226,6 +227,7 @@ GONE = {("builder", name): new for name, new in _NEW.items()} | {
     ("lexicon", "induce"): _INDUCED,
     ("lexicon", "review"): "`builder words domain review NAME` shows the words of a pack",
     ("lexicon", "accept"): "`builder words domain accept NAME` takes the answers",
+    **{("judge", option): _CAPPED for option in ("--price-in", "--price-out", "--max-cost")},
     ("model", "trim"): "a base is used as it is",
     ("model", "check"): "a build says within seconds, before its first stage, whether its base can serve",
     ("model", "distil"): "the model that builder ships reads on any CPU: `builder extract --source E`",

@@ -136,7 +136,7 @@ def import_(
     from builder.language.nlp import conllu
 
     folders = folders_in(workdir)
-    options = Options(keep_known=not replace, tags=conllu.load().parts_of_speech, **given)
+    options = Options(keep_known=not replace, tags=conllu.load_labels().parts_of_speech, **given)
     if valences:
         options = with_values(options, valences=read_valences(valences, options))
     cut = _find_nouns(with_values(folders, imported=()).load_lexicon()) if kind == "dishes" and parts else None
