@@ -104,7 +104,7 @@ def read_xlsx(content: bytes) -> list[ReviewRow]:
 
 
 def _rows(header: Sequence[str], lines: Iterable[Sequence[Any]]) -> list[ReviewRow]:
-    def read(value: Any, kind: table.Kind) -> Any:
+    def read(value: Any, kind: str) -> Any:
         if value in (None, ""):
             return None
         return json.loads(value) if kind == "json" else float(value) if kind == "number" else value
