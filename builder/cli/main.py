@@ -228,6 +228,8 @@ GONE = {("builder", name): new for name, new in _NEW.items()} | {
     ("lexicon", "review"): "`builder words domain review NAME` shows the words of a pack",
     ("lexicon", "accept"): "`builder words domain accept NAME` takes the answers",
     **{("judge", option): _CAPPED for option in ("--price-in", "--price-out", "--max-cost")},
+    ("audit", "import"): "`builder gold annotate import FILE --pool ID` takes the answers of an audit, too",
+    ("audit draw", "--sheet"): "`builder gold annotate export FILE --pool ID` writes an audit as any pool",
     ("model", "trim"): "a base is used as it is",
     ("model", "check"): "a build says within seconds, before its first stage, whether its base can serve",
     ("model", "distil"): "the model that builder ships reads on any CPU: `builder extract --source E`",

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from builder.core.records import Candidate, Label, Pool, PoolReview
-from builder.gold.items import meant
+from builder.gold.items import READ, meant
 from builder.gold.metrics.scores import Share, Stratum, ratio_share, stratified_share
 from builder.gold.pool import ID_LENGTH, draw, name_of, shares
 
@@ -151,8 +151,6 @@ def disputed(pool: Pool, labels: Mapping[str, Mapping[int, Label]]) -> dict[int,
 
 # ---- Audits of a release
 
-READ = "read"
-"""The stratum of reviews that are read in full."""
 KIND = "audit"
 
 

@@ -20,8 +20,7 @@ from typing import Any
 
 from builder.core.errors import ConfigError
 from builder.core.records import POLARITIES, VERDICTS, Candidate, Element, Label, Polarity, PoolReview, Span, Triplet
-from builder.gold.agreement import READ
-from builder.gold.items import labels_per_hour, order_reviews
+from builder.gold.items import READ, labels_per_hour, order_reviews
 from builder.gold.items import triplet as added_triplet
 from builder.gold.server import LOCAL, LabelSite, Passwords, read_passwords
 from builder.store import db, gold, pools
