@@ -18,7 +18,8 @@ from pathlib import Path
 from builder.core.errors import ConfigError, InputError, WorkdirError
 from builder.core.records import Pool
 from builder.core.wording import counted, describe_faults
-from builder.gold.agreement import READ, AuditResult, AuditSettings, draw_audit
+from builder.gold.agreement import AuditResult, AuditSettings, draw_audit
+from builder.gold.items import READ
 from builder.gold.metrics import Answer
 from builder.gold.metrics.complete import agreement, count_optional
 from builder.gold.metrics.systems import Asked, Settings, SystemScores, measure, measure_complete, metrics
