@@ -71,7 +71,6 @@ def test_mistakes_are_counted_and_quoted_where_there_is_gold(with_gold: Report) 
 def test_without_gold_nothing_is_called_quality(without: Report) -> None:
     titles = {section.name: section.title for section in without.sections}
     assert titles["scores"] == "Agreement of models and rules, which is not quality"
-    assert titles["sharing"] == "Agreement of the sources, which is not quality"
     assert not next(table for table in without.tables() if table.name == "mistakes").rows
     assert "nobody knows which triplets are wrong" in text(without)
 

@@ -228,17 +228,6 @@ def reviews_with(connection: sqlite3.Connection, aspect: str, most: int) -> list
     ).fetchall()
 
 
-def overlaps(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[tuple[int, int], int]:
-    """(source, source) -> triplets that both propose."""
-    rows = connection.execute(
-        "SELECT a.source, b.source, count(*) FROM proposals a JOIN proposals b ON b.triplet = a.triplet"
-        " WHERE a.source IN (SELECT value FROM json_each(?1)) AND b.source IN (SELECT value FROM json_each(?1))"
-        " GROUP BY 1, 2",
-        (json.dumps(ids),),
-    )
-    return {(a, b): n for a, b, n in rows}
-
-
 def reviews(connection: sqlite3.Connection, split: str) -> list[str]:
     """The keys of a split's distinct reviews."""
     rows = connection.execute("SELECT key FROM reviews WHERE duplicate_of IS NULL AND split = ? ORDER BY id", (split,))

@@ -323,8 +323,6 @@ def collect(
         quality.beyond_lexicon(connection, lexicon, measured),
         process.contribution(connection, analysis),
         contents.words(connection),
-        contents.sharing(connection),
-        quality.annotators(connection),
         process.running(connection, lexicon.digest),
     )
     done = runs.runs(connection)

@@ -1,4 +1,4 @@
-"""Sections on what the dataset holds: rows in and out, triplets, words, agreement of the sources.
+"""Sections on what the dataset holds: rows in and out, triplets, words.
 
 In: the open database. Out: sections of tables.
 """
@@ -66,7 +66,7 @@ def in_and_out(connection: sqlite3.Connection) -> Section:
         "in-and-out",
         "What went in, what came out",
         lead,
-        (flow, rejected, _released(connection), _distribution(connection)),
+        (flow, rejected, _distribution(connection)),
     )
 
 
@@ -79,17 +79,6 @@ def _lead_in(counts: runs.Counts) -> str:
         f"{whole_number(counts['train']):,} to train on, {whole_number(counts['valid']):,} to choose by, "
         f"{whole_number(counts['test']):,} to test on."
     )
-
-
-def _released(connection: sqlite3.Connection) -> Table:
-    """Triplets of the release by split, and what it leaves out."""
-    done = runs.runs(connection).get("release")
-    rows: tuple[tuple[Cell, ...], ...] = ()
-    if done:
-        rows = tuple((name, done.counts[name]) for name in ("train", "valid", "test") if name in done.counts)
-    version = f" {done.counts['version']}" if done else ""
-    missing = _UNRELEASED
-    return Table("release", f"Triplets in release{version}", ("split", "triplets"), rows, look="bars", missing=missing)
 
 
 _UNRELEASED = "Nothing released yet: `builder run release`."
@@ -224,43 +213,3 @@ def _one_script(counted_words: list[tuple[str, int, int, int, int]], limit: int)
         sums[:] = [a + b for a, b in zip(sums, numbers, strict=True)]
     ordered = sorted(kept.values(), key=lambda entry: (-entry[1][0], entry[0]))
     return tuple((word, *sums) for word, sums in ordered[:limit])
-
-
-def sharing(connection: sqlite3.Connection) -> Section:
-    """How much of one source's triplets another finds too, at the very place and with the same polarity."""
-    by_name = {source.name: source for source in asked.sources(connection)}
-    gold = [source.name for source in by_name.values() if source.kind == "gold"]
-    chosen = [by_name[name] for name in (*gold, *final_systems(connection)) if name in by_name]
-    shared = asked.overlaps(connection, [source.id for source in chosen])
-    rows = tuple(
-        (
-            source.name,
-            *(
-                100.0 * shared.get((source.id, other.id), 0) / shared[source.id, source.id]
-                if (source.id, source.id) in shared
-                else None
-                for other in chosen
-            ),
-        )
-        for source in chosen
-    )
-    note = (
-        "Percent of the row's triplets that the column proposes too: same places in the text, same polarity. Gold "
-        "holds reviews of the test split alone, so its column is low."
-    )
-    table = Table(
-        "sharing",
-        "How far the sources agree",
-        ("source", *(source.name for source in chosen)),
-        rows,
-        note=note,
-        look="matrix",
-        missing="Only one source yet.",
-    )
-    return Section(
-        "sharing",
-        "Agreement of the sources, which is not quality",
-        "Models learn from the rules or hold their triplets too, so agreement with these says little about quality; "
-        "agreement with gold does.",
-        (table,),
-    )

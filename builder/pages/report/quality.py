@@ -1,4 +1,4 @@
-"""Sections on how good the dataset is: scores, audit, opinions that no lexicon holds (Tables 6 and 8), annotators.
+"""Sections on how good the dataset is: scores, audit, opinions that no lexicon holds (Tables 6 and 8).
 
 In: the open database, and yardsticks. Out: sections of tables. Score tables hold every system by every yardstick, with
 intervals and the paired difference to the rules (paper, Tables 3 and 5).
@@ -10,10 +10,8 @@ import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import combinations
 
 from builder.core.records import VERDICTS
-from builder.gold import agreement
 from builder.gold.agreement import describe_audit
 from builder.gold.metrics import micro
 from builder.gold.metrics.scores import Metric
@@ -24,7 +22,7 @@ from builder.pages.report.yardsticks import NO_GOLD, Answers, Yardstick, answers
 from builder.pipeline.layers import measured
 from builder.pipeline.rounds import TEMPLATE_SOURCES
 from builder.release.manifest import interval, of_manifest
-from builder.store import labels, pools
+from builder.store import pools
 from builder.store import report as asked
 
 
@@ -172,48 +170,6 @@ def templates(connection: sqlite3.Connection, settings: Settings) -> Table:
         for name in (*compared, *final_systems(connection)[1:])
     }
     return template_table(rules, systems, accepted, "test", settings)
-
-
-def annotators(connection: sqlite3.Connection) -> Section:
-    """How far the annotators of each pool agree: raw and beyond chance."""
-    rows: list[tuple[Cell, ...]] = []
-    for pool in labels.pools(connection):
-        candidates = (candidate for review in pool.pool.reviews for candidate in review.candidates)
-        proposed = {one.id for one in candidates if one.sources}  # what a person found missing was put to nobody
-        for annotator, other in combinations(pool.labels, 2):
-            both = [i for i in pool.labels[annotator] if i in pool.labels[other] and i in proposed]
-            first, second = ([pool.labels[who][i].label for i in both] for who in (annotator, other))
-            if both:
-                rows.append(
-                    (
-                        pool.pool.id,
-                        annotator,
-                        other,
-                        len(both),
-                        _percent(agreement.raw(first, second)),
-                        _percent(agreement.cohen(first, second)),
-                    )
-                )
-    columns = ("pool", "annotator", "annotator", "candidates", "same label %", "Cohen's kappa (percent)")
-    note = "Kappa: agreement beyond chance (Cohen 1960); the dash stands where both always say the same one label."
-    table = Table(
-        "agreement",
-        "Agreement of annotators, two by two",
-        columns,
-        tuple(rows),
-        note=note,
-        missing="Nobody has labelled a pool twice: `builder gold pool`, `builder gold annotate`, `builder gold judge`.",
-    )
-    return Section(
-        "agreement",
-        "Agreement of the annotators",
-        "People, language models and the discriminator over the same candidates.",
-        (table,),
-    )
-
-
-def _percent(share: float | None) -> float | None:
-    return None if share is None else 100.0 * share
 
 
 _SHOWN = (
