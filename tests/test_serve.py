@@ -182,7 +182,7 @@ def check(page: str) -> Parsed:
 
 
 OWN = [
-    "/", "/search", "/reviews?q=湯&show=rules", "/reviews?q=沒有的話", "/random", "/aspects", "/aspect?word=餐點",
+    "/", "/reviews?q=湯&show=rules", "/reviews?q=沒有的話", "/random", "/aspects", "/aspect?word=餐點",
     "/opinions", "/opinion?word=不會鹹", "/review/1", "/review/2", "/review?key=plain", "/triplet/{0}",
     "/queries", "/review/99999", "/triplet/nobody",
 ]  # fmt: skip
@@ -224,7 +224,7 @@ def test_five_hundred_hostile_reviews_are_shown_as_they_are_and_do_nothing(serve
         assert not any(name.startswith("on") for _, name, _ in parsed.attributes)
         assert parsed.review == re.sub(HIDDEN, lambda match: f"U+{ord(match[0]):04X}", text)
     for page in range(1, 27):
-        check(get(served, f"/search?q=湯&show=rules&page={page}").text)
+        check(get(served, f"/reviews?q=湯&show=rules&page={page}").text)
     for n in range(0, 500, 25):
         assert "湯" in check(get(served, f"/review/{n + 3}").text).review
     for after in range(0, 500, 100):
@@ -321,7 +321,7 @@ def test_a_search_that_takes_too_long_says_so(served: Any, monkeypatch: pytest.M
 
     monkeypatch.setattr(listing, "count", endless)
     monkeypatch.setattr(served, "sql_time_limit_ms", 50)
-    asked = get(served, "/search?q=湯")
+    asked = get(served, "/reviews?q=湯")
     assert asked.status_code == 400 and "takes too long" in asked.text
 
 
@@ -341,7 +341,7 @@ def test_characters_that_turn_text_round_stand_as_their_numbers_on_every_page(tm
     shown = app.datasette(app.of_workdir(tmp_path / "w", tmp_path), "a \u202e title\x1b[2J", "a \u2066 source")
     for path in (
         "/",
-        "/search?q=湯",
+        "/reviews?q=湯",
         "/review/1",
         f"/triplet/{ids[0]}",
         "/queries",
@@ -585,7 +585,7 @@ def test_the_keyboard_reaches_every_triplet_and_escape_closes(running: Running, 
 def test_nothing_hostile_runs_and_nothing_is_asked_of_others(running: Running, browser: Browser) -> None:
     chosen = [n for n in range(500) if "<" in hostile(n)][:6]
     for path in (
-        "/search?q=湯",
+        "/reviews?q=湯",
         "/builder/triplet_list",
         "/builder/reviews?_size=100",
         "/queries",
@@ -599,7 +599,7 @@ def test_nothing_hostile_runs_and_nothing_is_asked_of_others(running: Running, b
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize(
-    "path", ["/", "/search?q=湯", "/review/2", "/review/3", "/queries", "/triplet/plain", "/builder/triplet_list"]
+    "path", ["/", "/reviews?q=湯", "/review/2", "/review/3", "/queries", "/triplet/plain", "/builder/triplet_list"]
 )
 def test_pages_fit_a_phone_in_light_and_dark(running: Running, browser: Browser, path: str, dark: bool) -> None:
     browser.size(390, 844, dark)
@@ -689,5 +689,5 @@ def test_the_pages_answer_while_the_database_they_show_is_written(workdir: Path,
     shown = app.datasette(app.of_workdir(copy, tmp_path), "t", "s")
     with db.writing(copy) as connection, db.atomic(connection):
         connection.execute("DELETE FROM triplets")
-    assert "(" not in get(shown, "/search?q=餐點").text.split("<ol")[0]
+    assert "(" not in get(shown, "/reviews?q=餐點").text.split("<ol")[0]
     assert "不會鹹" in get(shown, "/review/1").text

@@ -23,8 +23,7 @@ from test_serve import Running, check, get, serving
 
 from builder.core.records import Element, Polarity, Token, Triplet
 from builder.pages.serve import answering, app, overview
-from builder.pages.serve.answering import LONGEST, Extracting
-from builder.pages.serve.selection import Selection
+from builder.pages.serve.answering import LONGEST, Extracting, Selection
 from builder.reviews.folding import fold
 from builder.store import browse, db, listing, released, reviews, runs, search, triplets
 
@@ -326,11 +325,6 @@ def test_a_search_that_finds_nothing_says_what_would(shown: Any) -> None:
     for link, number in offers.items():
         assert len(keys(get(shown, link.replace("&amp;", "&")).text)) == int(number)
     assert "letter by letter" in get(shown, "/reviews?q=外星人").text
-
-
-def test_the_old_address_of_the_search_leads_to_the_list(shown: Any) -> None:
-    answer = asyncio.run(shown.client.get("/search?q=%E6%9C%8D%E5%8B%99&split=train", follow_redirects=False))
-    assert (answer.status_code, answer.headers["location"]) == (302, "/reviews?q=%E6%9C%8D%E5%8B%99&split=train")
 
 
 # ---- words

@@ -22,7 +22,7 @@ from typing import Any
 from builder.core import markup
 from builder.core.errors import ConfigError, install_command
 from builder.gold.server import listen
-from builder.pages.serve.answering import Extracting, Reads, metadata
+from builder.pages.serve.answering import Extracting, Reads, Site, metadata
 from builder.release import reading
 from builder.release.export.records import ReviewRow, TripletRow
 from builder.release.export.records import triplet as triplet_of
@@ -82,7 +82,6 @@ def datasette(
     """
     library = _library()
     from builder.pages.serve import plugin
-    from builder.pages.serve.answering import Site
 
     if not library.plugins.pm.is_registered(plugin):
         library.plugins.pm.register(plugin, "builder")

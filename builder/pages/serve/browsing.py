@@ -10,6 +10,8 @@ from urllib.parse import unquote
 from builder.core.errors import QueryError
 from builder.pages.serve import overview
 from builder.pages.serve.answering import (
+    KINDS,
+    Selection,
     ask,
     ask_once,
     mark_hits,
@@ -24,7 +26,6 @@ from builder.pages.serve.answering import (
     selection,
     shade_of,
 )
-from builder.pages.serve.selection import KINDS, Selection
 from builder.reviews.folding import folded_spans
 from builder.store import browse, listing, stories
 from builder.store.listing import NONE
@@ -50,14 +51,6 @@ def label(name: str, value: str) -> str:
     if name == "confidence" and value in ("5", "6", "7", "8", "9"):
         return f"0.{value} to {'1' if value == '9' else f'0.{int(value) + 1}'}"
     return _VALUES.get((name, value), value)
-
-
-async def find(request: Any, datasette: Any) -> Any:
-    """The old address of the list."""
-    from datasette.utils.asgi import Response
-
-    query = request.query_string
-    return Response.redirect("/reviews" + (f"?{query}" if query else ""))
 
 
 async def reviews(request: Any, datasette: Any) -> Any:

@@ -26,6 +26,8 @@ from builder.pages.serve.answering import (
     EXAMPLE,
     LONGEST,
     ReadSentence,
+    Selection,
+    Toggle,
     marked,
     page,
     plain,
@@ -35,7 +37,6 @@ from builder.pages.serve.answering import (
     site,
 )
 from builder.pages.serve.overview import overview, page_of, pages_of
-from builder.pages.serve.selection import Selection, Toggle
 from builder.reviews.sources.opening import one_line
 from builder.store import browse, queries
 
@@ -142,7 +143,7 @@ async def _refuse(send: Send, status: int, message: str) -> None:
 _STATIC = Path(__file__).parent / "static"
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 _OWN = (
-    "search", "reviews", "random", "review", "triplet", "aspects", "aspect", "opinions", "opinion", "try",
+    "reviews", "random", "review", "triplet", "aspects", "aspect", "opinions", "opinion", "try",
     "queries", "assets",
 )  # fmt: skip
 
@@ -205,7 +206,6 @@ async def asset(request: Any) -> Any:
 
 ROUTES: tuple[tuple[str, Callable[..., Any]], ...] = (
     (r"^/$", overview),
-    (r"^/search$", browsing.find),
     (r"^/reviews$", browsing.reviews),
     (r"^/random$", browsing.any_review),
     (r"^/review$", browsing.review_of_key),
