@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.core.errors import InputError, ReleaseError
-from builder.core.records import POLARITIES, Element, Polarity, Span, Triplet
+from builder.core.records import POLARITIES, Element, Polarity, Span, Triplet, aspect_text
 from builder.release import package
 from builder.release.card import card as card_of
-from builder.release.export import answers, paper
+from builder.release.export import answers, research
 from builder.release.export.records import ReviewRow, TripletRow, extracted, mismatch, triplet_row
 from builder.release.export.records import triplet as read_row
 from builder.release.gates import schema_fault
@@ -86,7 +86,7 @@ def plain(aspect: str, opinion: str, polarity: Polarity = "POS", owner: str = ""
 
 def test_a_line_of_the_paper_has_its_exact_wording() -> None:
     listed = [TASTE, SALT, replace(SALT, polarity="NEG"), plain("服務", "普通", "NEU"), TASTE]
-    assert paper.line(17, TEXT, listed) == (
+    assert research.paper_line(17, TEXT, listed) == (
         '{"id": 17, "question": "question: 請問以下文字的評論對象有哪些？ 請問以下文字對餐點[口感]的描述為何？ '
         "請問以下文字對湯頭的描述為何？"
         f' 請問以下文字對服務的描述為何？  context: {TEXT}", "answer": '
@@ -95,7 +95,7 @@ def test_a_line_of_the_paper_has_its_exact_wording() -> None:
 
 
 def test_a_review_without_triplets_has_one_question_and_an_empty_answer() -> None:
-    assert json.loads(paper.line(1, "好\n\"吃\"", [])) == {
+    assert json.loads(research.paper_line(1, "好\n\"吃\"", [])) == {
         "id": 1, "question": 'question: 請問以下文字的評論對象有哪些？  context: 好\n"吃"', "answer": "",
     }  # fmt: skip
 
@@ -113,21 +113,28 @@ def test_a_review_without_triplets_has_one_question_and_an_empty_answer() -> Non
     ],
 )
 def test_an_attribute_stands_in_brackets_behind_its_owner(aspect: str, owner: str, written: str) -> None:
-    assert paper.aspect_text(plain(aspect, "好", owner=owner)) == written
+    assert aspect_text(plain(aspect, "好", owner=owner)) == written
 
 
 @pytest.mark.parametrize("mark", ["、", "。", "：", "(", ")", "\n"])
 def test_a_triplet_with_a_mark_of_the_format_is_refused_by_name(mark: str) -> None:
-    assert paper.refused(plain(f"湯{mark}頭", "好")) == f"the aspect {f'湯{mark}頭'!r} holds a mark of the format"
-    assert paper.refused(plain("湯頭", f"好{mark}喝")) == f"the opinion {f'好{mark}喝'!r} holds a mark of the format"
-    assert paper.refused(plain("湯頭", "好喝")) is None
+    assert (
+        research.paper_refused(plain(f"湯{mark}頭", "好")) == f"the aspect {f'湯{mark}頭'!r} holds a mark of the format"
+    )
+    assert (
+        research.paper_refused(plain("湯頭", f"好{mark}喝"))
+        == f"the opinion {f'好{mark}喝'!r} holds a mark of the format"
+    )
+    assert research.paper_refused(plain("湯頭", "好喝")) is None
 
 
 def test_a_triplet_that_a_reader_would_cut_elsewhere_is_refused() -> None:
-    assert paper.refused(plain("湯context: 頭", "好")) == "the aspect '湯context: 頭' holds a mark of the format"
+    assert (
+        research.paper_refused(plain("湯context: 頭", "好")) == "the aspect '湯context: 頭' holds a mark of the format"
+    )
     for odd in (" 湯", "湯\r", "\u2028湯"):
-        assert paper.refused(plain(odd, "好")) == f"the aspect {odd!r} begins or ends with white space"
-        assert paper.refused(plain("湯", odd)) == f"the opinion {odd!r} begins or ends with white space"
+        assert research.paper_refused(plain(odd, "好")) == f"the aspect {odd!r} begins or ends with white space"
+        assert research.paper_refused(plain("湯", odd)) == f"the opinion {odd!r} begins or ends with white space"
 
 
 TERM = st.text(st.sampled_from("湯頭服務好鹹不會[]A 5？！，\U00020bb7❤、。：()\n"), min_size=1, max_size=6).filter(
@@ -140,9 +147,9 @@ def test_what_the_paper_can_hold_comes_back_from_it_and_the_rest_is_refused(
     told: list[tuple[str, str, Polarity]],
 ) -> None:
     listed = [plain(*one) for one in told]
-    kept = [one for one in listed if paper.refused(one) is None]
+    kept = [one for one in listed if research.paper_refused(one) is None]
     wanted = {(one.aspect.text, one.opinion.text, one.polarity) for one in kept}
-    found = paper.parse(json.loads(paper.line(1, "x", kept))["answer"])
+    found = research.parse_paper(json.loads(research.paper_line(1, "x", kept))["answer"])
     assert set(found) == wanted
     assert len(found) == len(wanted)
     assert all(set(f"{one.aspect.text}{one.opinion.text}") & set("、。：()\n") for one in listed if one not in kept)
@@ -160,11 +167,11 @@ def test_what_the_paper_can_hold_comes_back_from_it_and_the_rest_is_refused(
 )
 def test_an_answer_that_is_not_in_the_format_is_an_error_that_shows_it(answer: str) -> None:
     with pytest.raises(ValueError, match="no `aspect：opinion"):
-        paper.parse(answer)
+        research.parse_paper(answer)
 
 
 def test_an_empty_answer_holds_nothing() -> None:
-    assert paper.parse("") == paper.parse(" ") == []
+    assert research.parse_paper("") == research.parse_paper(" ") == []
 
 
 # ---- our own rows
@@ -223,7 +230,12 @@ def written(folder: Path, *rows: object) -> Path:
 def test_answers_of_all_three_kinds_are_read_alike(tmp_path: Path) -> None:
     ours = {"id": 7, "text": TEXT, "triplets": [triplet_row("x", SALT, (), ())]}
     dimabsa = {"ID": "7", "Text": TEXT, "Triplet": [{"Aspect": "湯頭", "Opinion": "不會鹹", "Polarity": "正面"}]}
-    for row in (ours, {"id": "7", "triplets": [extracted(SALT)]}, dimabsa, json.loads(paper.line(7, TEXT, [SALT]))):
+    for row in (
+        ours,
+        {"id": "7", "triplets": [extracted(SALT)]},
+        dimabsa,
+        json.loads(research.paper_line(7, TEXT, [SALT])),
+    ):
         found = answers.read(written(tmp_path, row))
         assert found.answers == {"7": [("湯頭", "不會鹹", "POS")]}
         assert found.texts == ({} if "text" not in row and "Text" not in row and "question" not in row else {"7": TEXT})

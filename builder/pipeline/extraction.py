@@ -25,6 +25,7 @@ from builder.core.config import filled
 from builder.core.errors import ConfigError, InputError
 from builder.core.files import replacing
 from builder.core.progress import bar
+from builder.core.records import aspect_text
 from builder.core.settings import Config, Convention
 from builder.engine.reader import Reader, Recipe, RuleSystem, Triplets, split_batches, to_text
 from builder.language.lexicon.folders import Folders, folders_in
@@ -211,7 +212,6 @@ def _model_name(workdir: Path, source: str) -> str:
 
 def _tagging(folder: Path, device: str, recipe: Recipe, aspects: Sequence[str] | None, keep: bool = True) -> Predict:
     from builder.models.kinds import find_asked, load_extractor
-    from builder.models.paper.templates import aspect_text
 
     model = load_extractor(folder, device, keep)
     if (asked := find_asked(model)) is None:

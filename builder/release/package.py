@@ -24,7 +24,7 @@ from builder.core.licences import is_spdx_name
 from builder.core.shards import Crew
 from builder.release import layers, origin, parquet
 from builder.release.card import HUB_SPLITS, card
-from builder.release.export import paper, research
+from builder.release.export import research
 from builder.release.export.records import ElementRow, ReviewRow, TripletRow, labelled, untokenisable
 from builder.release.export.records import triplet as released
 from builder.release.layers import LayerRow
@@ -307,9 +307,9 @@ def _paper(row: ReviewRow) -> tuple[bytes, bytes]:
     beside it.
     """
     triplets = [released(triplet) for triplet in row["triplets"]]
-    if reason := next(filter(None, map(paper.refused, triplets)), None):
+    if reason := next(filter(None, map(research.paper_refused, triplets)), None):
         return b"", _line({"id": row["id"], "labels": len(triplets), "reason": reason})
-    return _line(paper.unnumbered(row["text"], triplets, review=row["id"])), b""
+    return _line(research.paper_row(row["text"], triplets, review=row["id"])), b""
 
 
 def _numbered(number: int, answer: bytes) -> bytes:

@@ -37,8 +37,8 @@ from builder.core.records import POLARITY_NAMES, surface
 from builder.gold.metrics import Answer
 from builder.gold.metrics.complete import Complete, Ranged, merge
 from builder.release.export import annotation_tools
-from builder.release.export.paper import parse
 from builder.release.export.records import Labelled, parse_triplets
+from builder.release.export.research import parse_paper
 
 # ---- Files of text lines
 
@@ -344,7 +344,7 @@ def _dimabsa_2024(row: Any, _: str) -> Row:
 
 def _paper(row: Any, _: str) -> Row:
     context = row["question"].partition("context:")[2].strip() if "question" in row else None
-    return str(row.get("review_id", row["id"])), context, [(a, o, p) for a, o, p in parse(row["answer"])]
+    return str(row.get("review_id", row["id"])), context, [(a, o, p) for a, o, p in parse_paper(row["answer"])]
 
 
 def _labelled(read: Callable[[Any], Labelled]) -> Callable[[Any, str], Row]:
