@@ -200,7 +200,7 @@ def test_all_rows_are_shown_however_many(
 ) -> None:
     workdir, _ = disputed
     whole = here("annotate", command, "--workdir", workdir)
-    monkeypatch.setattr("builder.cli.printing.PRINTED", 1)
+    monkeypatch.setattr("builder.cli.options.PRINTED", 1)
     assert here("annotate", command, "--workdir", workdir) == whole
 
 

@@ -157,7 +157,7 @@ def test_the_command_says_what_it_made(tmp_path: Path, here: Command, monkeypatc
     assert here("pool", "--n", "2", "--workdir", workdir).code == 0
     whole = here("pool", "--list", "--workdir", workdir)
     assert whole.out.endswith("2 pools\n")
-    monkeypatch.setattr("builder.cli.printing.PRINTED", 1)
+    monkeypatch.setattr("builder.cli.options.PRINTED", 1)
     assert here("pool", "--list", "--workdir", workdir) == whole, "however many there are"
     refused = here("pool", "--n", "3", "--json", "--workdir", workdir)
     assert refused.code == 2 and "give --list, too" in refused.err

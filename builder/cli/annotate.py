@@ -14,8 +14,7 @@ import click
 
 from builder.cli.build import WORKDIR
 from builder.cli.gold import POOL
-from builder.cli.options import PATH, option
-from builder.cli.printing import AS_JSON, put_rows
+from builder.cli.options import AS_JSON, PATH, option, put_rows
 from builder.core.wording import counted
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ import click
 
 from builder.cli.build import PRESET, WORKDIR
 from builder.cli.build_voice import in_workdir
-from builder.cli.options import option, with_preset_options
-from builder.cli.printing import AS_JSON, put_rows
+from builder.cli.options import AS_JSON, option, put_rows, with_preset_options
 from builder.core.wording import counted
 
 if TYPE_CHECKING:

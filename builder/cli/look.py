@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from builder.cli.build import WORKDIR
-from builder.cli.options import PATH, option
-from builder.cli.printing import AS_JSON, FORMAT, LIMIT, OUTPUT, SAFE, fetched, put_rows
+from builder.cli.options import AS_JSON, FORMAT, LIMIT, OUTPUT, PATH, SAFE, fetched, option, put_rows
 from builder.core.files import write_atomically
 from builder.core.wording import counted
 

@@ -21,7 +21,7 @@ from typing import Any, NoReturn, TextIO, cast
 import click
 
 from builder import __version__
-from builder.cli.printing import TameTerminal
+from builder.cli.options import TameTerminal
 from builder.core.errors import BuilderError, BuilderWarning, printable, shortened
 from builder.core.machine import choose_kernels, collect_seldom
 

@@ -15,8 +15,7 @@ import click
 
 from builder.cli.build import WORKDIR
 from builder.cli.build_voice import in_workdir
-from builder.cli.options import PATH, option
-from builder.cli.printing import json_option
+from builder.cli.options import PATH, json_option, option
 from builder.core.wording import counted
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from builder.cli.build import WORKDIR
-from builder.cli.options import PATH, option
-from builder.cli.printing import FORMAT, put_rows
+from builder.cli.options import FORMAT, PATH, option, put_rows
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
