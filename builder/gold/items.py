@@ -165,7 +165,6 @@ def _checked(text: str, words: str, spans: tuple[Span, ...]) -> Element:
 
 
 def to_utf16(text: str, offsets: Sequence[int]) -> list[int]:
-    """Code-point offsets as UTF-16 ones."""
     units = _units(text)
     return [units[offset] for offset in offsets]
 

@@ -347,7 +347,6 @@ def _reply(question: Question, raw: str) -> Reply:
 
 
 def message_of(raw: str) -> str:
-    """The message in a kept answer."""
     return str(json.loads(raw)["choices"][0]["message"]["content"] or "").encode("utf-8", "replace").decode()
 
 

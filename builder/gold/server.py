@@ -212,7 +212,6 @@ class PasswordDoor:
         return token
 
     def sign_out(self, request: Request) -> None:
-        """End the session of a request."""
         self._sessions.pop(request.cookies.get(COOKIE, ""), None)
 
     def _session(self, request: Request) -> _Session | None:

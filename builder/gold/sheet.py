@@ -62,7 +62,6 @@ def unescaped(cell: str) -> str:
 
 
 def write_csv(path: Path, items: Iterable[LabelItem]) -> None:
-    """Write the items as a CSV sheet."""
     with path.open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)

@@ -99,7 +99,6 @@ CONFIG = f"""<View>
 
 
 def write_tasks(path: Path, items: Iterable[LabelItem]) -> None:
-    """Write the items as Label Studio tasks."""
     tasks = [_task(item) for item in items]
     path.write_text(json.dumps(tasks, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     path.with_suffix(".config.xml").write_text(CONFIG, encoding="utf-8")

@@ -34,7 +34,6 @@ _LONGEST_NOTE = 2000
 
 
 def show_candidate(candidate: Candidate) -> Json:
-    """A candidate as the page gets it."""
     t = candidate.triplet
     return {
         "id": candidate.id,
@@ -164,7 +163,6 @@ class DatabaseBook:
         return {"item": self._item(place), "done": self._done, "per_hour": labels_per_hour(self._moments)}
 
     def text(self, place: int) -> str:
-        """The text of the review at a place."""
         return self._reviews[self._places[place][0]].text
 
     def often_wrong(self, place: int, often: int) -> tuple[Triplet, list[str]]:
@@ -207,7 +205,6 @@ class DatabaseBook:
         self._labels[candidate.id] = given
 
     def clear(self, place: int, answer: Mapping[str, Any]) -> None:
-        """Take the label back."""
         _, candidate = self._candidate(place)
         if self._adjudicate:
             gold.undecide(self._connection, candidate.id)

@@ -68,7 +68,6 @@ class RuleBook:
 
     @property
     def convention(self) -> Convention:
-        """The convention of the build."""
         return self._settings.rules.convention
 
     @property
@@ -304,7 +303,6 @@ class RuleWorker:
                 self.progress = Progress()
 
     def close(self) -> None:
-        """End the process."""
         if self._process is not None and self._pipe is not None:
             self._process.kill()
             self._process.join()

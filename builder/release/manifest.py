@@ -45,7 +45,6 @@ class QualityFigure:
 
 
 def of_manifest(rows: Iterable[Mapping[str, Any]]) -> list[QualityFigure]:
-    """The figures that a manifest holds."""
     return [QualityFigure(**row) for row in rows]
 
 
@@ -319,7 +318,6 @@ def sums(digests: Mapping[str, str]) -> str:
 
 
 def sha256(content: bytes) -> str:
-    """The SHA-256 of some bytes, in hexadecimal."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -329,10 +327,8 @@ def stored(path: Path) -> Stored:
 
 
 def size_of(content: Content) -> int:
-    """The number of bytes of a file of the release."""
     return content.size if isinstance(content, Stored) else len(content)
 
 
 def digest_of(content: Content) -> str:
-    """The SHA-256 of a file of the release."""
     return content.sha256 if isinstance(content, Stored) else sha256(content)

@@ -27,7 +27,6 @@ from builder.release.reading import kept_columns
 
 
 def table(fields: Fields) -> str:
-    """A Markdown table of fields."""
     return "| field | type | meaning |\n|---|---|---|\n" + "\n".join(
         f"| `{name}` | {kind} | {about} |" for name, (kind, about) in fields.items()
     )

@@ -228,7 +228,6 @@ def _quote_opinion(triplet: Triplet, reading: Reading) -> str:
 
 
 def read_reviews(files: Sequence[Path], how: HowToRead = _BY_GUESS) -> list[str]:
-    """The texts of files."""
     return [
         row.text
         for path in files

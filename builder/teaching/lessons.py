@@ -123,7 +123,6 @@ class SharedJudge:
 
     @property
     def combiner(self) -> Combiner:
-        """The weights of rules and reader."""
         return self.rated.model.combiner
 
     def weigh_by(self, combiner: Combiner | None) -> SharedJudge:

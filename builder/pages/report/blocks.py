@@ -148,7 +148,6 @@ class Report:
     foot: str
 
     def tables(self) -> list[Table]:
-        """The tables of all sections, in order."""
         return [table for section in self.sections for table in section.tables]
 
 

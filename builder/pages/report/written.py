@@ -160,7 +160,6 @@ def text(report: Report) -> str:
 
 
 def tables(report: Report) -> str:
-    """The tables alone."""
     return "\n\n".join("\n".join(_table(table)) for table in report.tables()) + "\n"
 
 

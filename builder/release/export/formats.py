@@ -60,7 +60,6 @@ class Format:
     beside: Mapping[str, str] = field(default_factory=dict)
 
     def file_of(self, split: str) -> str:
-        """The name of a split's file."""
         return self.file.format(split=self.called.get(split, split))
 
 
@@ -129,7 +128,6 @@ class Exported:
 
     @property
     def payload(self) -> bytes:
-        """The file's bytes."""
         return self.binary or self.content.encode()
 
 

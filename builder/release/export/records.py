@@ -83,7 +83,6 @@ def element_row(element: Element) -> ElementRow:
 
 
 def element(row: ElementRow) -> Element:
-    """The element of a row."""
     return Element(row["text"], tuple((start, end) for start, end in row["spans"]))
 
 
