@@ -170,11 +170,8 @@ def _parameters_of(given: tuple[str, ...]) -> dict[str, object]:
         try:
             out[name] = parse_json(value)
         except ValueError as error:
-            raise ConfigError(
-                f"{assignment!r} is no KEY=JSON",
-                where="--param",
-                fix="for example --param max_tokens=200 or --param stop='[\"x\"]'",
-            ) from error
+            fix = "for example --param max_tokens=200 or --param stop='[\"x\"]'"
+            raise ConfigError(f"{assignment!r} is no KEY=JSON", where="--param", fix=fix) from error
         if not equals or name in ("model", "messages", "stream"):
             raise ConfigError(f"{name!r} cannot be set", where="--param", fix="leave it out")
     return out

@@ -186,11 +186,8 @@ def _shape_of(target: Path) -> str:
     from builder.core.errors import ConfigError
 
     if target.suffix.lower() not in _ENDINGS:
-        raise ConfigError(
-            f"the ending {target.suffix!r} names no format",
-            where=str(target),
-            fix="use .csv, .tsv, .json, .ndjson, or --format",
-        )
+        fix = "use .csv, .tsv, .json, .ndjson, or --format"
+        raise ConfigError(f"the ending {target.suffix!r} names no format", where=str(target), fix=fix)
     return _ENDINGS[target.suffix.lower()]
 
 

@@ -365,11 +365,8 @@ def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         ]
     for number, row in numbered:
         if not isinstance(row, dict):
-            raise InputError(
-                f"a {type(row).__name__} where an object is due",
-                where=f"{path} record {number}",
-                fix="give the file as the tool exported it",
-            )
+            fix = "give the file as the tool exported it"
+            raise InputError(f"a {type(row).__name__} where an object is due", where=f"{path} record {number}", fix=fix)
         yield number, row
 
 

@@ -166,11 +166,8 @@ def _filled(path: Path, rows: Sequence[Sequence[str]]) -> Iterator[Filled]:
     header = [name.strip() for name in rows[0]] if rows else []
     lacking = [name for name in NEEDED if name not in header]
     if lacking:
-        raise InputError(
-            f"lacks the columns {', '.join(lacking)}",
-            where=str(path),
-            fix="give the sheet that `builder gold annotate export` wrote, with its header",
-        )
+        fix = "give the sheet that `builder gold annotate export` wrote, with its header"
+        raise InputError(f"lacks the columns {', '.join(lacking)}", where=str(path), fix=fix)
     for number, row in enumerate(rows[1:], 2):
         cells = {name: unescaped(cell) for name, cell in zip(header, row, strict=False)}
         if any(cell.strip() for cell in row):

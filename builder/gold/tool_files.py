@@ -237,11 +237,8 @@ def _responses(where: str, row: dict[str, Any]) -> Iterator[Filled]:
     if "label.responses" in row:
         answers, row = submitted(row, QUESTIONS), {"fields": row, "metadata": row}
     elif row.get("responses"):
-        raise Fault(
-            where,
-            "it does not say whether its answers were submitted",
-            "write the export with json.dump(dataset.records.to_list(flatten=True), file)",
-        )
+        fix = "write the export with json.dump(dataset.records.to_list(flatten=True), file)"
+        raise Fault(where, "it does not say whether its answers were submitted", fix)
     else:  # it saw no server: what it suggests are the labels so far
         given = (row.get("suggestions") or {}).items()
         answers = {"": {name: answer.get("value") for name, answer in given if answer.get("agent") == LABELLED}}

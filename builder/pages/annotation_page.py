@@ -423,9 +423,6 @@ def find_users(workdir: Path, annotator: str, host: str, origin: str) -> str | P
         return annotator
     passwords = read_passwords(workdir)
     if not passwords.hashes:
-        raise ConfigError(
-            "nobody has a password",
-            where=str(workdir),
-            fix="name yourself with --annotator, or give people passwords: `builder gold annotate password NAME`",
-        )
+        fix = "name yourself with --annotator, or give people passwords: `builder gold annotate password NAME`"
+        raise ConfigError("nobody has a password", where=str(workdir), fix=fix)
     return passwords

@@ -118,11 +118,8 @@ def score_files(
     if is_complete(gold):
         return _score_complete(gold, files, asked, keys, settings)
     if asked == "complete":
-        raise ConfigError(
-            "the metric `complete` needs gold by two annotators",
-            where=str(gold),
-            fix="name a folder with A.jsonl and B.jsonl",
-        )
+        fix = "name a folder with A.jsonl and B.jsonl"
+        raise ConfigError("the metric `complete` needs gold by two annotators", where=str(gold), fix=fix)
     gold_file, files = _joinable(answers.load(gold), files)
     rows: Rows = []
     for key in keys:

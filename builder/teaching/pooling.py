@@ -50,18 +50,12 @@ def make_pool(workdir: Path, settings: PoolSettings) -> PoolResult:
     with opened(workdir) as connection:
         systems = pools.systems(connection)
         if not systems:
-            raise WorkdirError(
-                "no source has proposed triplets yet",
-                where=str(workdir),
-                fix="run `builder run seed`, or the whole build",
-            )
+            fix = "run `builder run seed`, or the whole build"
+            raise WorkdirError("no source has proposed triplets yet", where=str(workdir), fix=fix)
         reviews = pools.reviews_of(connection, settings.split)
         if not reviews:
-            raise WorkdirError(
-                f"no review in split {settings.split!r}",
-                where=str(workdir),
-                fix="choose --split train, valid, test or all",
-            )
+            fix = "choose --split train, valid, test or all"
+            raise WorkdirError(f"no review in split {settings.split!r}", where=str(workdir), fix=fix)
         chosen = sample(reviews, settings)
         proposed = pools.proposals(connection, systems, [review.id for review in chosen])
         pool = make(chosen, proposed, systems, settings)

@@ -77,11 +77,8 @@ def rows(text: str, path: str) -> Iterator[tuple[int, str, Any]]:
         elif (truth := _parse_truth(line)) is not None:
             yield number, "dimabsa-truth", truth
         else:
-            raise InputError(
-                "no line of triplets",
-                where=f"{path}:{number}",
-                fix="known: tokens####[…]; tokens#### #### ####[…]; ID (aspect,…,valence#arousal)",
-            )
+            fix = "known: tokens####[…]; tokens#### #### ####[…]; ID (aspect,…,valence#arousal)"
+            raise InputError("no line of triplets", where=f"{path}:{number}", fix=fix)
 
 
 def polarity(name: str) -> str:
@@ -271,11 +268,8 @@ def _recognised(path: Path) -> Iterator[tuple[str, str, Any]]:
     for where, row in _array(text, path) or _lines(text, path):
         kind = next((kind for kind, keys in _KINDS.items() if keys <= row.keys()), None)
         if kind is None:
-            raise InputError(
-                f"a row with keys {', '.join(sorted(row))}",
-                where=where,
-                fix="known: " + "; ".join(f"{k} ({', '.join(sorted(v))})" for k, v in _KINDS.items()),
-            )
+            fix = "known: " + "; ".join(f"{k} ({', '.join(sorted(v))})" for k, v in _KINDS.items())
+            raise InputError(f"a row with keys {', '.join(sorted(row))}", where=where, fix=fix)
         yield where, kind, row
 
 
