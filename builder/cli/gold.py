@@ -335,10 +335,9 @@ def _teach(labels: LabelledRows, where: Path, workdir: Path, weighed: bool, as_j
     weights = "weighed by labels" if lessons.combiner else "weighed as shipped"
     click.echo(
         f"{workdir} is taught by {counted(len(labels.rows), 'review')}: {counted(len(paths), 'rule')} changed, "
-        f"{counted(len(lessons.aspects), 'aspect')} learnt, "
-        f"rules and reader {weights}{_describe_lessons(lessons)}\n"
-        f"`builder resume{in_workdir(workdir)}` builds with it; `--forget` takes it back. "
-        "Do not measure against these labels.",
+        f"{counted(len(lessons.aspects), 'aspect')} learnt, rules and reader "
+        f"{weights}{_describe_lessons(lessons)}\n`builder resume{in_workdir(workdir)}` builds with it; `--forget` "
+        "takes it back. Do not measure against these labels.",
         err=as_json,
     )
 

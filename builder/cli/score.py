@@ -117,8 +117,7 @@ def _cells(share: Share | None) -> tuple[str, str, str]:
     type=PATH,
     required=True,
     help="Gold: ours or a release, the paper's format, dimABSA's files, ASTE-Data-V2, Span-ASTE, PyABSA, or a folder "
-    "with A.jsonl and "
-    "B.jsonl of two annotators.",
+    "with A.jsonl and B.jsonl of two annotators.",
 )
 @option("--pred", type=PATH, required=True, help="Predictions, in any of the formats of one file or a release.")
 @option("--against", type=PATH, help="Predictions of another system: the difference, its interval, and a paired test.")

@@ -261,9 +261,8 @@ def describe_audit(result: AuditResult) -> str:
             f"{result.recall.answers} triplets to find."
         )
     return (
-        f"Precision {_interval(result.precision)}{exact}: "
-        f"people judged {result.precision.answers} triplets of version {result.version},"
-        f" drawn by strata of polarity and origin.{recall}"
+        f"Precision {_interval(result.precision)}{exact}: people judged {result.precision.answers} triplets of version "
+        f"{result.version}, drawn by strata of polarity and origin.{recall}"
     )
 
 

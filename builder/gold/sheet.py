@@ -33,8 +33,7 @@ HELP = (
     "label: 填 YY、YN 或 NX；看過但不確定填 unsure。 Write YY, YN or NX; unsure when you cannot tell.",
     "right_polarity: YN 時填正確的 POS（正面）、NEG（負面）或 NEU（中性）。 With YN: the right polarity.",
     "right_aspect, right_opinion: 範圍不對時填正確的文字；出現多次時寫 文字@起-迄。 The right words where the span is "
-    "wrong; where they stand"
-    " more than once write WORDS@start-end (code points from 0, end not included).",
+    "wrong; where they stand more than once write WORDS@start-end (code points from 0, end not included).",
     "漏掉的三元組：在最下面加一列，複製 pool 和 review，candidate 和 label 留空，填 aspect、opinion、polarity。 A "
     "missing triplet: add a row, copy"
     " pool and review, leave candidate and label empty, fill in aspect, opinion, polarity.",

@@ -240,9 +240,8 @@ def agreement(facts: Facts) -> str:
         )
     if rules:
         parts.append(
-            "## Agreement with the rules (no measure of quality)\n\nWithout gold there is only this: "
-            f"how far a system departs from the rules. High figures"
-            f" mean that it repeats them, right or wrong.\n\n{_scores(rules)}\n\n"
+            "## Agreement with the rules (no measure of quality)\n\nWithout gold there is only this: how far a system "
+            f"departs from the rules. High figures mean that it repeats them, right or wrong.\n\n{_scores(rules)}\n\n"
         )
     return "".join(parts)
 

@@ -174,9 +174,8 @@ def _score_complete(
     }
     counts |= {"optional_hit": hits, "without_prediction": len(reviews.keys() - read["pred"].answers.keys())}
     head = (
-        f"gold: {counted(len(reviews), 'review')}, {required} required and "
-        f"{counted(optional, 'optional triplet')}; F1 of one annotator "
-        f"against the other {agreed:.1f}"
+        f"gold: {counted(len(reviews), 'review')}, {required} required and {counted(optional, 'optional triplet')}; F1 "
+        f"of one annotator against the other {agreed:.1f}"
     )
     tail = "optional triplets hit, which count neither as right nor as wrong: " + ", ".join(
         f"{n} by {key}" for key, n in hits.items()

@@ -75,9 +75,8 @@ def _lead_in(counts: runs.Counts) -> str:
         return "Nothing was ingested yet."
     return (
         f"{counted(whole_number(counts['rows']), 'row')} became "
-        f"{counted(whole_number(counts['reviews']), 'distinct review')}: "
-        f"{whole_number(counts['train']):,} to train on, {whole_number(counts['valid']):,} to choose by, "
-        f"{whole_number(counts['test']):,} to test on."
+        f"{counted(whole_number(counts['reviews']), 'distinct review')}: {whole_number(counts['train']):,} to train "
+        f"on, {whole_number(counts['valid']):,} to choose by, {whole_number(counts['test']):,} to test on."
     )
 
 
