@@ -207,16 +207,9 @@ _SHOWN = 5
 @option("--forget", is_flag=True, help="Take back what labels taught --workdir, and do nothing else.")
 @AS_JSON
 def gain(
-    gold: Path | None,
-    workdir: Path | None,
-    pool: str | None,
-    domain: str | None,
-    splits: int,
-    folder: Path | None,
-    teach: bool,
-    forget: bool,
-    as_json: bool,
-) -> None:
+    gold: Path | None, workdir: Path | None, pool: str | None, domain: str | None, splits: int, folder: Path | None,
+    teach: bool, forget: bool, as_json: bool,
+) -> None:  # fmt: skip
     """Measure what labelled reviews teach.
 
     Half of the reviews teach, the other half is scored; a longer or shorter aspect or opinion counts as right. Labels
