@@ -64,19 +64,14 @@ def growth(connection: sqlite3.Connection) -> Section:
 
 def contribution(connection: sqlite3.Connection, analysis: Table) -> Section:
     """What each rule and each lexicon file gave; `analysis` says how the rules share their work."""
-    rules = Table(
-        "by-rule", "Candidates by pairing rule", ("rule", "triplets", "POS", "NEG", "NEU", "accepted %"),
-        tuple(asked.by_rule(connection)),
-        note="Accepted: the share of all that the judge calls YY. Two machines agree there: this is no accuracy.",
-        look="polarity", missing="No triplets yet: `builder run seed`.",
-    )  # fmt: skip
+    missing = "No triplets yet: `builder run seed`."
     columns, outcomes = asked.kept_by_rule(connection)
     kept = Table(
         "kept-by-rule", "What became of each rule's triplets",
         tuple(column.replace("_percent", " %") for column in columns), tuple(outcomes),
         note="Dropped by the judge or by the release; `builder query dropped` lists them with reason, score and limit."
             " A replaced one has given way to a triplet of the same place.",
-        missing=rules.missing,
+        missing=missing,
     )  # fmt: skip
     used: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for entry, known, times, words in asked.lexicon_uses(connection):
@@ -91,12 +86,12 @@ def contribution(connection: sqlite3.Connection, analysis: Table) -> Section:
         )
     columns = ("file", "uses", "different entries")
     note = "Each rule triplet uses an aspect and an opinion."
-    lexicons = Table("by-lexicon", "Uses of the lexicons, by file", columns, tuple(rows), note, rules.missing, "bars")
+    lexicons = Table("by-lexicon", "Uses of the lexicons, by file", columns, tuple(rows), note, missing, "bars")
     return Section(
         "contribution",
         "Rules and lexicons",
         "Which rule paired aspect and opinion, and which lexicon file knew the words.",
-        (rules, kept, analysis, lexicons),
+        (kept, analysis, lexicons),
     )
 
 
