@@ -195,7 +195,7 @@ class Labels:
             )
 
 
-def load(path: Path | None = None) -> Labels:
+def load_labels(path: Path | None = None) -> Labels:
     """Read the table. ResourceError with file:line on a row that is not four filled cells, an unknown scheme, or a
     label listed twice.
     """
