@@ -22,6 +22,7 @@ from builder.engine.coordination import ListRule
 from builder.engine.deciding import Decision, DecisionRule
 from builder.engine.described import mentions
 from builder.engine.extent import ExtentRule
+from builder.engine.functions import load_functions
 from builder.engine.matching import Matcher, MatchRule, ReadingRule, WordsRule
 from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import JoinRule, PhraseGrammar
@@ -33,7 +34,7 @@ from builder.engine.units import Pairer
 from builder.engine.vocabulary import FunctionWordRule, UnitVocabulary, check_units
 from builder.engine.weighing import ExceptionRule, compile_exceptions
 from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
-from builder.language.lexicon.rules import Rule
+from builder.language.lexicon.rules import FUNCTION, Rule
 
 # ---- The lexicon of a convention
 
@@ -163,6 +164,7 @@ DECLARED: Mapping[str, type] = {
     "exception": ExceptionRule,
     "adding": AddingRule,
     "conjunction": NoParams,
+    FUNCTION: NoParams,
     "decision": DecisionRule,
     "vocabulary": VocabularyRule,
     mentions.KIND: mentions.StepRule,
@@ -193,6 +195,9 @@ def check_rules(rules: Sequence[Rule]) -> dict[str, Pairer]:
             raise ResourceError(f"rule {rule.name!r} has unknown kind {rule.kind!r}", where=rule.where, fix=fix)
         if rule.kind in DECLARED:
             read_params(rule, DECLARED[rule.kind])
+        if rule.kind == FUNCTION and not rule.code:
+            fix = "write a function of Python into a domain pack"
+            raise ResourceError(f"rule {rule.name!r} has no function", where=rule.where, fix=fix)
     return {rule.name: pairing.KINDS[rule.kind](rule) for rule in rules if rule.kind in pairing.KINDS}
 
 
@@ -264,6 +269,7 @@ class Compiled:
         self.limited = tuple(sorted(named))
         """How the classes begin of which such rules say something; others (of a user's pack) are described by all."""
         self.exceptions = compile_exceptions(chosen.find("exception", ExceptionRule))
+        self.functions = load_functions([rule for rule, _ in chosen.find(FUNCTION, NoParams)])
         self.wide = chosen.has("pair-sentence")
         """Whether some rule pairs over the whole sentence."""
 

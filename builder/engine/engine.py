@@ -13,12 +13,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
-from builder.core.records import ReadWord, Reasons, Triplet, polarity_of
+from builder.core.edges import shared
+from builder.core.records import VALENCES, ReadWord, Reasons, Triplet, polarity_of
 from builder.core.settings import Convention
 from builder.engine.compiled import Compiled
 from builder.engine.constituents import Constituent, Phrase, Term
 from builder.engine.coordination import add_listed, find_singled, keep_kind, open_list
 from builder.engine.deciding import Before, Weighed, rank_candidates, weigh_candidates
+from builder.engine.functions import Labelled, label_clause
 from builder.engine.matching import Refusal
 from builder.engine.pairing import dependency_path, last_core_token, select_pairers
 from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence
@@ -100,13 +102,44 @@ class Engine:
                 # 太慢太慢, 足，足，足 of one mention of an aspect is said once
                 said = (triplet.aspect.spans, triplet.opinion.text, triplet.polarity)
                 out.setdefault(said if self._rules.natural else triplet.key, triplet)
-        return tuple(out.values())
+        return self._add_labels(doc, read, list(out.values())) if self._rules.functions else tuple(out.values())
+
+    def _add_labels(self, doc: Doc, read: Sequence[ReadClause], made: list[Triplet]) -> tuple[Triplet, ...]:
+        """The triplets, where what functions say of an opinion goes before what other rules and later functions do."""
+        labelled: dict[object, Triplet] = {}
+        for triplet in [self._write_label(doc, label) for label in self._label(read)]:
+            if all(triplet.rules == own.rules or not shared(triplet.opinion, own.opinion) for own in labelled.values()):
+                labelled.setdefault(triplet.key, triplet)
+        left = [one for one in made if not any(shared(one.opinion, own.opinion) for own in labelled.values())]
+        return tuple(sorted([*left, *labelled.values()], key=lambda triplet: triplet.opinion.end))
+
+    def _label(self, read: Sequence[ReadClause]) -> Iterator[Labelled]:
+        """What functions of Python say of the clauses that ask nothing."""
+        for clause in read:
+            if not clause.asked:
+                yield from label_clause(self._rules.functions, clause.items)
+
+    def _write_label(self, doc: Doc, label: Labelled) -> Triplet:
+        first, last = label.opinion[0], label.opinion[-1]
+        aspect = make_element(doc.text, ((label.aspect[0].start, label.aspect[-1].end),))
+        opinion = full = make_element(doc.text, ((first.start, last.end),))
+        if first is last and first.phrase is not None:
+            opinion, full = make_opinion(doc.text, label.opinion, 0, self._rules.phrases.extent)
+        term, valence = label.aspect[-1].term, VALENCES[label.polarity]
+        reasons = Reasons(
+            ReadWord(opinion.text, None, label.rule.where, valence),
+            aspect=ReadWord(aspect.text, (term and term.cls) or None),
+            pairing="a function of Python",
+        )
+        rules = (label.rule.name,)
+        return Triplet(aspect, aspect, opinion, full, label.polarity, valence, rules=rules, reasons=reasons)
 
     def votes(self, doc: Doc) -> Iterator[tuple[str | None, dict[str, int]]]:
         """For each opinion the rule that decides, and the place of the aspect that every rule would choose: for the
         rule report.
         """
-        for scene, pairing, _ in self._pair_all(doc, read_clauses(doc, self._rules)):
+        read = self.read(doc)
+        for scene, pairing, _ in self._pair_all(doc, read):
             choices = {name: choice for name, pairer in self._pairers_for(scene) if (choice := pairer(scene))}
             places = {
                 name: choice.aspects[0].start
@@ -114,6 +147,8 @@ class Engine:
                 if self._fits(doc, scene.opinion, choice.aspects[0])
             }
             yield (pairing.rule if pairing else None), places
+        for label in self._label(read):
+            yield label.rule.name, {label.rule.name: label.aspect[0].start}
 
     def find_refusals(self, doc: Doc) -> list[Refusal]:
         """The opinion words of a document that judge nothing where they stand or are not stated, and the aspects of

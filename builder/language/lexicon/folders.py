@@ -30,7 +30,7 @@ from builder.core.errors import ConfigError, OutputError
 from builder.core.files import key_of, write_atomically
 from builder.core.settings import RESTAURANT, Lexicons, Rules
 from builder.core.settings import Rules as RuleSettings
-from builder.language.lexicon.packs import COMMON, JUDGE, Pack, data_dir, find_model, find_pack, list_layers
+from builder.language.lexicon.packs import COMMON, JUDGE, RULE_FILES, Pack, data_dir, find_model, find_pack, list_layers
 from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry, load_lexicon, overlays
 from builder.language.lexicon.rules import Rule, RuleExample, edited_rules, load_rules, rule_folders, rules_digest
 from builder.language.lexicon.tsv_rows import folder_digest
@@ -126,7 +126,7 @@ def _pack_rules(rules: tuple[Rule, ...]) -> list[list[object]]:
         [
             rule.name, rule.kind, rule.order, rule.about, dict(rule.written), dict(rule.lines), rule.where,
             {key: value for key, value in rule.params.items() if value != rule.written[key]},
-            [[example.text, example.triplets, example.must] for example in rule.examples],
+            [[example.text, example.triplets, example.must] for example in rule.examples], rule.code,
         ]
         for rule in rules
     ]  # fmt: skip
@@ -137,9 +137,9 @@ def _unpack_rules(packed: list[list[Any]]) -> tuple[Rule, ...]:
         Rule(
             name, kind, order, about, MappingProxyType(written | changed),
             tuple(RuleExample(text, tuple(triplets), must) for text, triplets, must in examples),
-            where, MappingProxyType(lines), MappingProxyType(written),
+            where, MappingProxyType(lines), MappingProxyType(written), code,
         )
-        for name, kind, order, about, written, lines, where, changed, examples in packed
+        for name, kind, order, about, written, lines, where, changed, examples, code in packed
     )  # fmt: skip
 
 
@@ -225,7 +225,7 @@ class Folders:
     def load_rules(self) -> tuple[Rule, ...]:
         """The rules of all folders: from their files, or as they were compiled of the same ones before."""
         folders = self.rules, self.rules_laid_over, self.domain, self.lexicon_folders
-        places = [folder.name for folder in self.rule_folders]
+        places = [str(folder) if any(folder.glob("*.py")) else folder.name for folder in self.rule_folders]
         try:
             key = key_of(places, self.domain, self.files_digest, code_digest(read_compiled.__module__))
         except OSError:  # the files' own reader says what is wrong
@@ -262,16 +262,16 @@ class Folders:
 
     def describe(self) -> Iterator[Folder]:
         """Every folder with its role and digest, in the order in which they are laid."""
-        words = "*.tsv", self.lexicons, self.lexicon_folders, self.overlays, self.imported
-        rules = "*.toml", self.rules, self.rule_folders, self.added_rules, self.edited
-        for kind, (pattern, whole, folders, added, own) in (("lexicons", words), ("rules", rules)):
+        words = ("*.tsv",), self.lexicons, self.lexicon_folders, self.overlays, self.imported
+        rules = RULE_FILES, self.rules, self.rule_folders, self.added_rules, self.edited
+        for kind, (patterns, whole, folders, added, own) in (("lexicons", words), ("rules", rules)):
             placed = [(f"{kind} of your own, in place of those shipped" if whole else f"{kind} shipped", folders[0])]
             for pack in () if whole else list_layers(self.domain):
                 placed += [(f"{kind} of {_name_layer(pack)}", folder) for folder in getattr(pack, kind)]
             placed += [(f"{kind} of your own, over those shipped", folder) for folder in added]
             made = "imported into" if kind == "lexicons" else "edited in"
             placed += [(f"{kind} {made} the working directory", folder) for folder in own]
-            yield from (Folder(role, folder, folder_digest(folder, pattern)) for role, folder in placed)
+            yield from (Folder(role, folder, folder_digest(folder, *patterns)) for role, folder in placed)
 
 
 def _name_layer(pack: Pack) -> str:
@@ -291,7 +291,7 @@ def find_folders(
     """
     find_pack(domain)
     words = _check_folder(lexicons.dir, "lexicons.dir", "*.tsv")
-    own_rules = _check_folder(rules.dir, "rules.dir", "*.toml")
+    own_rules = _check_folder(rules.dir, "rules.dir", *RULE_FILES)
     if own_rules and (own_rules / LABELS).is_file():
         shipped = (data_dir("rules") / LABELS).read_bytes()
         if (own_rules / LABELS).read_bytes() != shipped:
@@ -319,14 +319,14 @@ def find_taught_model(workdir: Path) -> Path | None:
     return folder if (folder / JUDGE).is_file() else None
 
 
-def _check_folder(name: str, key: str, pattern: str) -> Path | None:
+def _check_folder(name: str, key: str, *patterns: str) -> Path | None:
     if not name:
         return None
     folder = Path(name)
     if not folder.is_dir():
         raise ConfigError(f"{key} is no folder", where=name, fix="correct its path")
-    if not any(folder.rglob(pattern)):
-        raise ConfigError(f"{key} holds no {pattern.removeprefix('*')} file", where=name, fix="correct its path")
+    if not any(any(folder.rglob(pattern)) for pattern in patterns):
+        raise ConfigError(f"{key} holds no {patterns[0].removeprefix('*')} file", where=name, fix="correct its path")
     return folder
 
 
