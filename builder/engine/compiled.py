@@ -21,15 +21,14 @@ from builder.engine.carrying import AddingRule
 from builder.engine.coordination import ListRule
 from builder.engine.deciding import Decision, DecisionRule
 from builder.engine.described import mentions
-from builder.engine.extent import ExtentRule
 from builder.engine.functions import load_functions
 from builder.engine.matching import Matcher, MatchRule, ReadingRule, WordsRule
 from builder.engine.params import NoParams, Params, in_force, read_params
-from builder.engine.phrases import JoinRule, PhraseGrammar
+from builder.engine.phrases import ExtentRule, JoinRule, PhraseReader
 from builder.engine.polarity import ValenceRule
 from builder.engine.predicates import PredicateRule, Predicates
 from builder.engine.rows import WordTable
-from builder.engine.terms import NameGrammar, NameRule, TermGrammar, TermRule, find_leads
+from builder.engine.terms import NameRule, TermReader, TermRule, find_leads
 from builder.engine.units import Pairer
 from builder.engine.vocabulary import FunctionWordRule, UnitVocabulary, check_units
 from builder.engine.weighing import ExceptionRule, compile_exceptions
@@ -247,8 +246,8 @@ class Compiled:
         words = check_units(*chosen.only("function-words", FunctionWordRule))
         self.vocabulary = UnitVocabulary.of(self.lexicon, words, apart, join.had)
         self._match(chosen, join, find_leads(self.lexicon, term.wholes))
-        names = NameGrammar.of(chosen.only("name", NameRule)[1], self.lexicon)
-        self.terms = TermGrammar.of(term, chosen.only("list", ListRule)[1], names)
+        lists, names = chosen.only("list", ListRule)[1], chosen.only("name", NameRule)[1]
+        self.terms = TermReader(self.lexicon, term, lists, names)
         patterns = chosen.params("pair-pattern", pairing.PatternParams)
         self.joining = frozenset(word for own in patterns for word in own.words)
         """Words between a thing and what it comes with."""
@@ -288,7 +287,7 @@ class Compiled:
         self.readings, self.refused_aspects = match("read-as"), match("refuse-aspect")
         refusals, denials, far_denials = match("refuse-opinion"), match("deny-opinion"), match("deny-afar")
         extent = chosen.only("extent", ExtentRule)[1]
-        self.phrases = PhraseGrammar(extent, refusals, denials, far_denials, join, leads)
+        self.phrases = PhraseReader(self.lexicon, extent, join, refusals, denials, far_denials, leads)
         self.unstated = match("unstate-opinion")
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from itertools import pairwise
 from operator import or_
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from builder.core.errors import ResourceError
 from builder.engine.constituents import Constituent, Phrase, bar_aspect
@@ -106,12 +106,15 @@ class _Matched(NamedTuple):
         return None if denier is None or any(p.holds(line, at * width) for p in self.unless) else denier
 
 
-class Line(NamedTuple):
+Word = TypeVar("Word", bound=Unit | Constituent)
+
+
+class Line(NamedTuple, Generic[Word]):
     """The units of a clause with the classes of each, as bits. `beside`: the rules to which they lead; `clause`: all of
     their classes.
     """
 
-    units: Sequence[Unit | Constituent]
+    units: Sequence[Word]
     bits: list[int]
     beside: frozenset[int]
     clause: int
@@ -139,7 +142,7 @@ class Matcher:
                     about.append((pattern.about, place))
         self._about, self._beside = RuleIndex(about), RuleIndex(beside)
 
-    def read(self, units: Sequence[Unit | Constituent]) -> Line:
+    def read(self, units: Sequence[Word]) -> Line[Word]:
         """What is known of the units of a clause."""
         known, find = self._table.known, self._table.find
         bits = [
@@ -149,14 +152,14 @@ class Matcher:
         clause = reduce(or_, bits, 0)
         return Line(units, bits, self._beside.find(clause), clause)
 
-    def find_all(self, line: Line, first: int, k: int) -> Iterator[str]:
+    def find_all(self, line: Line[Word], first: int, k: int) -> Iterator[str]:
         """The names of the rules that hold of opinion k, in their order."""
         unit = line.units[k]
         made = isinstance(unit, Unit) and unit.entry is not None
         if places := self._find_places(line, k, () if made else self._about.find(line.bits[k])):
             yield from self._hold_of(line, places, first, k, _describe_units(line.units[first:k]))
 
-    def find_denier(self, line: Line, first: int, k: int, taken: int) -> int:
+    def find_denier(self, line: Line[Word], first: int, k: int, taken: int) -> int:
         """The unit, from `taken` on, by which the first rule that can denies opinion k, whose phrase begins at unit
         `first`; that unit itself if there is none. `line` may be another matcher's.
         """
@@ -176,17 +179,17 @@ class Matcher:
             return None
         return next(self._hold_of(line, places, k, k, _describe_phrase(phrase)), None)
 
-    def _find_places(self, line: Line, k: int, about: Collection[int]) -> list[int]:
+    def _find_places(self, line: Line[Word], k: int, about: Collection[int]) -> list[int]:
         """The rules that can hold of opinion k, by the words of its clause."""
         places = line.beside.union(about) if about else line.beside
         return [place for place in sorted(places) if self._rules[place].may_hold(line.bits[k], line.clause)]
 
-    def _hold_of(self, line: Line, places: Sequence[int], first: int, k: int, state: str) -> Iterator[str]:
+    def _hold_of(self, line: Line[Word], places: Sequence[int], first: int, k: int, state: str) -> Iterator[str]:
         """Those of the rules `places` that hold of opinion k."""
         return (rule.name for rule, text in self._spell_for(line, places, first, k, state) if rule.holds(text, k))
 
     def _spell_for(
-        self, line: Line, places: Sequence[int], first: int, k: int, state: str
+        self, line: Line[Word], places: Sequence[int], first: int, k: int, state: str
     ) -> Iterator[tuple[_Matched, str]]:
         """The rules `places`, and for each the line of a clause where opinion k, whose phrase begins at unit `first`,
         is in question.
@@ -222,7 +225,7 @@ class Matcher:
                 items = [bar_aspect(item) if i in barred else item for i, item in enumerate(items)]
         return items
 
-    def _holds_of_aspect(self, rule: _Matched, items: Sequence[Constituent], line: Line, i: int) -> bool:
+    def _holds_of_aspect(self, rule: _Matched, items: Sequence[Constituent], line: Line[Constituent], i: int) -> bool:
         heads = [
             head if item.phrase is None else head[:STATE] + _describe_phrase(item.phrase)
             for item, head in zip(items, spell_heads(items), strict=True)
@@ -302,7 +305,7 @@ def spell_heads(units: Sequence[Unit | Constituent]) -> list[str]:
     return [unit.symbol + touch for unit, touch in zip(units, touching, strict=True)]
 
 
-def _spell(line: Line, heads: Sequence[str], rows: RuleRows) -> str:
+def _spell(line: Line[Word], heads: Sequence[str], rows: RuleRows) -> str:
     """The line of a clause for a rule."""
     bits = line.bits
     if rows.mask & ECHO:

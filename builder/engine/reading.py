@@ -16,10 +16,9 @@ from builder.engine.codes import add_sizes, name_codes
 from builder.engine.compiled import Compiled
 from builder.engine.constituents import Constituent
 from builder.engine.matching import Refusal
-from builder.engine.phrases import read_phrases
 from builder.engine.polarity import CONTEXT_ONLY
 from builder.engine.symbols import JUDGING
-from builder.engine.terms import bar_all, join_terms
+from builder.engine.terms import bar_all
 from builder.engine.units import QUOTES, lower_case, read_units
 from builder.reviews.script import HAN
 from builder.reviews.text import Clause
@@ -136,21 +135,21 @@ def _read_phrases(
     """The words of a clause with its opinion phrases; None if it names nothing and judges nothing, as three in ten."""
     words = read_units(text, tokens, place, rules.lexicon, rules.vocabulary, rules.readings, refused)
     units = rules.predicates.read(words)
-    if not rules.terms.names.rule.codes and {unit.symbol for unit in units}.isdisjoint(JUDGING):
+    if not rules.terms.names.codes and {unit.symbol for unit in units}.isdisjoint(JUDGING):
         return None
-    return read_phrases(units, text, rules.lexicon, rules.phrases, refused)
+    return rules.phrases.read(units, text, refused)
 
 
 def _read_terms(
     phrases: list[Constituent], text: str, rules: Compiled, refused: list[Refusal] | None
 ) -> list[Constituent]:
     """The constituents of a clause with its aspect terms."""
-    codes, sizes = rules.terms.names.rule.codes, rules.terms.names.rule.sizes
+    codes, sizes = rules.terms.names.codes, rules.terms.names.sizes
     if codes:
         phrases = name_codes(phrases, text, codes, rules.lexicon)
     if sizes:
         phrases = add_sizes(phrases, text, sizes)
-    return join_terms(rules.refused_aspects.bar_aspects(phrases, refused), text, rules.lexicon, rules.terms)
+    return rules.terms.join(rules.refused_aspects.bar_aspects(phrases, refused), text)
 
 
 def _make_clause(items: list[Constituent], written: str, text: str, clause: Clause, rules: Compiled) -> ReadClause:
