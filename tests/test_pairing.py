@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from builder.core.records import Token
-from builder.engine.constituents import Constituent, Phrase, Term
+from builder.engine.constituents import AspectChoice, Constituent, Phrase, Scene, Term
 from builder.engine.pairing import (
     pair_by_path,
     pair_by_pattern,
@@ -16,7 +16,6 @@ from builder.engine.pairing import (
     select_pairers,
 )
 from builder.engine.symbols import ADV, ASPECT, COP, CURRENT, DE, HAVE, NOUN, OPINION, VERB
-from builder.engine.units import AspectChoice, Scene
 from builder.language.lexicon.resources import OpinionEntry
 from builder.language.lexicon.rules import Rule
 

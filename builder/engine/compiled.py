@@ -18,6 +18,7 @@ from builder.core.errors import ResourceError
 from builder.core.settings import Convention
 from builder.engine import pairing
 from builder.engine.carrying import AddingRule
+from builder.engine.constituents import Pairer
 from builder.engine.coordination import ListRule
 from builder.engine.deciding import Decision, DecisionRule
 from builder.engine.described import mentions
@@ -29,8 +30,7 @@ from builder.engine.polarity import ValenceRule
 from builder.engine.predicates import PredicateRule, Predicates
 from builder.engine.rows import WordTable
 from builder.engine.terms import NameRule, TermReader, TermRule, find_leads
-from builder.engine.units import Pairer
-from builder.engine.vocabulary import FunctionWordRule, UnitVocabulary, check_units
+from builder.engine.units import FunctionWordRule, UnitReader, check_units
 from builder.engine.weighing import ExceptionRule, compile_exceptions
 from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
 from builder.language.lexicon.rules import FUNCTION, Rule
@@ -243,9 +243,9 @@ class Compiled:
         self.natural = convention == "natural"
         join, term = chosen.only("join", JoinRule)[1], chosen.only("term", TermRule)[1]
         self.lexicon, apart = _change_words(lexicon, chosen.find("vocabulary", VocabularyRule))
-        words = check_units(*chosen.only("function-words", FunctionWordRule))
-        self.vocabulary = UnitVocabulary.of(self.lexicon, words, apart, join.had)
         self._match(chosen, join, find_leads(self.lexicon, term.wholes))
+        words = check_units(*chosen.only("function-words", FunctionWordRule))
+        self.units = UnitReader(self.lexicon, words, apart, join.had, self._readings)
         lists, names = chosen.only("list", ListRule)[1], chosen.only("name", NameRule)[1]
         self.terms = TermReader(self.lexicon, term, lists, names)
         patterns = chosen.params("pair-pattern", pairing.PatternParams)
@@ -284,7 +284,7 @@ class Compiled:
 
         predicates = chosen.find("predicate", PredicateRule)
         self.predicates = Predicates(predicates, shared, table, self.lexicon.categories)
-        self.readings, self.refused_aspects = match("read-as"), match("refuse-aspect")
+        self._readings, self.refused_aspects = match("read-as"), match("refuse-aspect")
         refusals, denials, far_denials = match("refuse-opinion"), match("deny-opinion"), match("deny-afar")
         extent = chosen.only("extent", ExtentRule)[1]
         self.phrases = PhraseReader(self.lexicon, extent, join, refusals, denials, far_denials, leads)

@@ -17,7 +17,7 @@ from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
-from builder.engine.constituents import Constituent, is_thing
+from builder.engine.constituents import AspectChoice, Constituent, Scene, is_thing
 from builder.engine.params import compile_pairs
 from builder.engine.symbols import (
     ADV,
@@ -36,7 +36,6 @@ from builder.engine.symbols import (
     VERB,
     spell_symbols,
 )
-from builder.engine.units import AspectChoice, Scene
 
 
 @dataclass(frozen=True, slots=True)

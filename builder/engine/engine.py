@@ -17,7 +17,7 @@ from builder.core.edges import shared
 from builder.core.records import VALENCES, ReadWord, Reasons, Triplet, polarity_of
 from builder.core.settings import Convention
 from builder.engine.compiled import Compiled
-from builder.engine.constituents import Constituent, Phrase, Term
+from builder.engine.constituents import AspectChoice, Constituent, Pairer, Phrase, Scene, Term, Topic
 from builder.engine.coordination import add_listed, find_singled, keep_kind, open_list
 from builder.engine.deciding import Before, Weighed, rank_candidates, weigh_candidates
 from builder.engine.functions import Labelled, label_clause
@@ -27,7 +27,6 @@ from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valenc
 from builder.engine.reading import Doc, ReadClause, read_clauses
 from builder.engine.symbols import ASPECT, CURRENT, DE, OPINION
 from builder.engine.topics import next_topic, resume_list, share
-from builder.engine.units import AspectChoice, Pairer, Scene, Topic
 from builder.engine.weighing import (
     Read,
     cut_out,

@@ -17,10 +17,9 @@ from operator import or_
 from typing import Generic, NamedTuple, TypeVar
 
 from builder.core.errors import ResourceError
-from builder.engine.constituents import Constituent, Phrase, bar_aspect
+from builder.engine.constituents import Constituent, Phrase, Unit, bar_aspect
 from builder.engine.rows import CACHE, DENIER, ECHO, STATE, Classes, Pattern, RuleRows, WordTable
 from builder.engine.symbols import ASPECT, NEG, SYMBOLS
-from builder.engine.vocabulary import Unit
 from builder.language.lexicon.rules import Rule
 
 _OPINION = frozenset({"CURRENT", "PLAIN", "GRADED", "DENIED", "PREDICATE"})

@@ -19,10 +19,9 @@ from operator import attrgetter, itemgetter
 
 from builder.core.records import Token
 from builder.engine.carrying import pair_back, pair_carried, pair_companion
-from builder.engine.constituents import GENERIC, Constituent, Term
+from builder.engine.constituents import GENERIC, AspectChoice, Constituent, Pairer, Scene, Term
 from builder.engine.params import read_params
 from builder.engine.symbols import ASPECT, compile_pattern, spell_symbols
-from builder.engine.units import AspectChoice, Pairer, Scene
 from builder.language.lexicon.rules import Rule
 
 # ---- Paths in the dependency tree

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from builder.core.records import Span
-from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term
+from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term, Unit, entry_of
 from builder.engine.matching import Line, Matcher, Refusal
 from builder.engine.symbols import ADJ, ASPECT, COP, DE, DEG, HAVE, NEG, OPINION, POST, STATEMENT_ENDS, symbol_set
 from builder.engine.terms import PRAISE
-from builder.engine.vocabulary import Unit, entry_of
 from builder.language.lexicon.resources import Lexicon
 
 _STRENGTHENING = symbol_set("NEG DEG")

@@ -19,7 +19,7 @@ from builder.engine.matching import Refusal
 from builder.engine.polarity import CONTEXT_ONLY
 from builder.engine.symbols import JUDGING
 from builder.engine.terms import bar_all
-from builder.engine.units import QUOTES, lower_case, read_units
+from builder.engine.units import QUOTES, lower_case
 from builder.reviews.script import HAN
 from builder.reviews.text import Clause
 from builder.reviews.text import clauses as find_clauses
@@ -133,7 +133,7 @@ def _read_phrases(
     text: str, tokens: Sequence[Token], place: tuple[int, int], rules: Compiled, refused: list[Refusal] | None
 ) -> list[Constituent] | None:
     """The words of a clause with its opinion phrases; None if it names nothing and judges nothing, as three in ten."""
-    words = read_units(text, tokens, place, rules.lexicon, rules.vocabulary, rules.readings, refused)
+    words = rules.units.read(text, tokens, place, refused)
     units = rules.predicates.read(words)
     if not rules.terms.names.codes and {unit.symbol for unit in units}.isdisjoint(JUDGING):
         return None
