@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from builder.core.records import Span, Token
@@ -133,9 +133,19 @@ class Topic(NamedTuple):
     label: bool = False
 
 
+class Earlier(NamedTuple):
+    """All clauses of a text, each with its sentence. `number`: which of them is the opinion's own. `described`: where
+    the aspects start that have an opinion already.
+    """
+
+    clauses: Sequence[tuple[Sequence[Constituent], int]]
+    number: int
+    described: Collection[int]
+
+
 class Scene(NamedTuple):
-    """One opinion to be paired: its clause, its place there, the tokens, the topic carried over, and, where rules
-    ask for them, all aspects of its sentence (`named`).
+    """One opinion to be paired: its clause, its place there, the tokens, the topic carried over, where rules ask for
+    them, all aspects of its sentence (`named`), the text, and what stands before.
 
     `symbols` are those of the clause, `marked` the same with CURRENT for the opinion.
     """
@@ -147,6 +157,8 @@ class Scene(NamedTuple):
     tokens: Sequence[Token]
     topic: Topic | None
     named: Sequence[Constituent] = ()
+    text: str = ""
+    earlier: Earlier = Earlier((), 0, ())
 
     @property
     def opinion(self) -> Constituent:
