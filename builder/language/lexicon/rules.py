@@ -290,11 +290,18 @@ def _read_rule(name: str, body: object, where: str, lines: Mapping[str, str]) ->
 _TYPE_NAMES: Mapping[type, str] = {str: "a string", int: "a whole number"}
 
 
-_EXAMPLE_FIX = 'write { text = "…", triplets = ["aspect|opinion|POS"] }'
+_EXAMPLE_FIX = 'write "TEXT → aspect|opinion|POS", with a comma between triplets'
+_ARROW = " → "
+_TRIPLETS = re.compile(r"([^|]+\|[^|]+\|(?:POS|NEG|NEU))(?:, |$)")
 
 
 def _read_example(name: str, example: object, must: bool, where: str) -> RuleExample:
-    if isinstance(example, dict) and not example.keys() - _EXAMPLE_KEYS:
+    if isinstance(example, str):
+        before, arrow, shown = example.rpartition(_ARROW)
+        triplets = _TRIPLETS.findall(shown) if arrow else []
+        if ", ".join(triplets) == shown if arrow else not must:
+            return RuleExample(before if arrow else example, tuple(triplets), must)
+    elif isinstance(example, dict) and not example.keys() - _EXAMPLE_KEYS:
         text, written = example.get("text"), example.get("triplets", [])
         if isinstance(text, str) and isinstance(written, list) and all(isinstance(item, str) for item in written):
             return RuleExample(text, tuple(written), must)
@@ -377,11 +384,13 @@ def _fill(items: list[str]) -> Iterator[str]:
 def _examples(key: str, examples: list[RuleExample]) -> list[str]:
     if not examples:
         return []
-    rows = []
-    for example in examples:
-        made = f", triplets = {_value(example.triplets)}" if example.triplets else ""
-        rows.append(f"  {{ text = {_string(example.text)}{made} }},")
-    return [f"{key} = [", *rows, "]"]
+    return [f"{key} = [", *(f"  {_string(_write_example(example))}," for example in examples), "]"]
+
+
+def _write_example(example: RuleExample) -> str:
+    if example.triplets or _ARROW in example.text:
+        return f"{example.text}{_ARROW}{', '.join(example.triplets)}"
+    return example.text
 
 
 def edited_file(workdir: Path, name: str) -> Path:
