@@ -18,15 +18,15 @@ from builder.core.records import VALENCES, ReadWord, Reasons, Triplet, polarity_
 from builder.core.settings import Convention
 from builder.engine.compiled import Compiled
 from builder.engine.constituents import AspectChoice, Constituent, Earlier, Pairer, Phrase, Scene, Term, Topic
-from builder.engine.coordination import add_listed, find_singled, keep_kind, open_list
+from builder.engine.coordination import add_coordinated, add_listed, find_singled, keep_kind, open_list
 from builder.engine.deciding import Weighed, rank_candidates, weigh_candidates
 from builder.engine.functions import Labelled, label_clause
 from builder.engine.matching import Refusal
-from builder.engine.pairing import dependency_path, last_core_token, select_pairers
+from builder.engine.pairing import PatternPairer, dependency_path, last_core_token
 from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence
 from builder.engine.reading import Doc, ReadClause, read_clauses
 from builder.engine.symbols import ASPECT, CURRENT, DE, OPINION
-from builder.engine.topics import next_topic, resume_list, share
+from builder.engine.topics import next_topic, resume_list
 from builder.engine.weighing import (
     Read,
     cut_out,
@@ -274,7 +274,8 @@ class Engine:
         self, scene: Scene, aspects: tuple[Constituent, ...], clause: Sequence[Constituent] | None = None
     ) -> tuple[Constituent, ...]:
         """The aspects with those coordinated with them that the opinion can describe."""
-        shared = share(clause or scene.items, aspects, self._rules)
+        lists = self._rules.terms.lists
+        shared = add_coordinated(clause or scene.items, aspects, lists) if self._rules.conjunction else aspects
         if len(shared) > 1 and scene.symbols[scene.at + 1 : scene.at + 2] == DE:
             shared = keep_kind(shared, scene.opinion.end)
         return self._keep_fitting(scene, shared, aspects)
@@ -299,7 +300,11 @@ class Engine:
         key = phrase.entry.category, ASPECT in scene.symbols
         pairers = self._pairers.get(key)
         if pairers is None:
-            pairers = self._pairers[key] = select_pairers(self._rules.pairers, *key)
+            pairers = self._pairers[key] = tuple(
+                (name, pairer)
+                for name, pairer in self._rules.pairers
+                if not isinstance(pairer, PatternPairer) or pairer.may_answer(*key)
+            )
         return pairers
 
     def _fits(self, scene: Scene, aspect: Constituent) -> bool:

@@ -21,13 +21,6 @@ _LEAST = 2
 """Aspects of a list."""
 
 
-def share(clause: Sequence[Constituent], aspects: tuple[Constituent, ...], rules: Compiled) -> tuple[Constituent, ...]:
-    """The aspects with those coordinated with them in their clause, where the convention has a rule of coordination."""
-    if not rules.conjunction:
-        return aspects
-    return add_coordinated(clause, aspects, rules.terms.lists)
-
-
 def resume_list(
     clause: Sequence[Constituent], topic: Topic | None, begun: tuple[Constituent, ...], rules: Compiled
 ) -> Topic | None:
