@@ -126,7 +126,7 @@ def _pack_rules(rules: tuple[Rule, ...]) -> list[list[object]]:
         [
             rule.name, rule.kind, rule.order, rule.about, dict(rule.written), dict(rule.lines), rule.where,
             {key: value for key, value in rule.params.items() if value != rule.written[key]},
-            [[example.text, example.triplets, example.must] for example in rule.examples], rule.code,
+            [[example.text, example.triplets, example.must] for example in rule.examples],
         ]
         for rule in rules
     ]  # fmt: skip
@@ -137,9 +137,9 @@ def _unpack_rules(packed: list[list[Any]]) -> tuple[Rule, ...]:
         Rule(
             name, kind, order, about, MappingProxyType(written | changed),
             tuple(RuleExample(text, tuple(triplets), must) for text, triplets, must in examples),
-            where, MappingProxyType(lines), MappingProxyType(written), code,
+            where, MappingProxyType(lines), MappingProxyType(written),
         )
-        for name, kind, order, about, written, lines, where, changed, examples, code in packed
+        for name, kind, order, about, written, lines, where, changed, examples in packed
     )  # fmt: skip
 
 
@@ -225,12 +225,13 @@ class Folders:
     def load_rules(self) -> tuple[Rule, ...]:
         """The rules of all folders: from their files, or as they were compiled of the same ones before."""
         folders = self.rules, self.rules_laid_over, self.domain, self.lexicon_folders
-        places = [str(folder) if any(folder.glob("*.py")) else folder.name for folder in self.rule_folders]
+        places = [folder.name for folder in self.rule_folders]
         try:
             key = key_of(places, self.domain, self.files_digest, code_digest(read_compiled.__module__))
         except OSError:  # the files' own reader says what is wrong
             key = ""
-        if self.lexicons or not key:  # a digest is without the words of the domain, whose classes its rules name
+        coded = any(any(folder.glob("*.py")) for folder in self.rule_folders)  # code that a kept file names would run
+        if self.lexicons or not key or coded:  # a digest is without the words of the domain, whose classes rules name
             return load_rules(*folders)
         if (rules := read_compiled(f"rules-{key}", _unpack_rules)) is None:
             rules = load_rules(*folders)
