@@ -34,6 +34,7 @@ def warm_room(clause: Clause):
             if aspect.category == "place.temperature" and unit.text == "度" and warm:
                 yield aspect, (number, unit), "NEG"
 '''
+IMPORT = "from builder.engine.functions import rule\n"
 FAIR = '''
 @rule(order=40)
 def fair_service(clause):
@@ -92,6 +93,13 @@ def test_a_function_is_in_no_cache_and_read_anew_where_its_code_changes(tmp_path
     assert find(pack, "冷氣開到26度") == {"冷氣|26度|NEG"}
 
 
+def test_the_decorator_may_be_named_by_its_module(tmp_path: Path) -> None:
+    code = FAIR.replace("@rule", "@functions.rule")
+    assert find(make_pack(tmp_path / "one", "from builder.engine import functions", code), "服務很好") == {
+        "服務|好|NEU"
+    }
+
+
 def test_rules_are_read_without_running_a_file(tmp_path: Path) -> None:
     pack = make_pack(tmp_path / "rooms", "raise SystemExit('ran')", WARM)
     (rule,) = [rule for rule in load_rules(domain=str(pack)) if rule.kind == "function"]
@@ -99,10 +107,10 @@ def test_rules_are_read_without_running_a_file(tmp_path: Path) -> None:
 
 
 def test_a_function_goes_before_tables_and_the_first_of_two_decides(tmp_path: Path) -> None:
-    one = make_pack(tmp_path / "one", "from builder.engine.functions import rule", FAIR)
+    one = make_pack(tmp_path / "one", IMPORT, FAIR)
     assert find(one, "服務很好，座位舒適") == {"服務|好|NEU", "座位|舒適|POS"}
     other = FAIR.replace("order=40", "order=30").replace("fair", "poor").replace("NEU", "NEG")
-    two = make_pack(tmp_path / "two", "from builder.engine.functions import rule", FAIR, other)
+    two = make_pack(tmp_path / "two", IMPORT, FAIR, other)
     assert find(two, "服務很好") == {"服務|好|NEG"}
 
 
@@ -127,6 +135,10 @@ def test_a_table_switches_a_function_off_and_makes_none(tmp_path: Path) -> None:
         ("def warm_room(:", "rooms.py: cannot be read as Python: "),
         ("@rule(order=int('3'))\ndef warm_room(clause):\n    ''", "rule 'warm-room' cannot be read: "),
         ("@rule(order='3')\ndef warm_room(clause):\n    ''", "rule 'warm-room': order is '3', not a whole number"),
+        (f"{IMPORT}@rule\ndef warm_room(clause):\n    ''", "rule 'warm-room': TypeError: rule() takes 0 positional "),
+        (f"{IMPORT}@rule(kind='words')\ndef warm_room(clause):\n    ''", "rule 'warm-room': TypeError: rule() got an "),
+        (f"{IMPORT}@rule(**{{}})\ndef warm_room(clause):\n    ''", "rule 'warm-room': unknown parameter '**'"),
+        (f"{IMPORT}@rule()\nasync def warm_room(clause):\n    ''", "rule 'warm-room': TypeError: 'coroutine' object "),
         ("@rule(hits={})\ndef warm_room(clause):\n    ''", "rule 'warm-room': unknown parameter 'hits'"),
         ("@rule()\ndef warm_room(clause):\n    ''", "rules/rooms.py:2: rule 'warm-room': NameError: name 'rule' is "),
         (f"{WARM}\n    1 / 0", "rules/rooms.py:11: rule 'warm-room': ZeroDivisionError: division by zero; correct "),

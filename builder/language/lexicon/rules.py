@@ -160,20 +160,23 @@ def read_functions(path: Path) -> Iterator[Rule]:
     except (OSError, SyntaxError, ValueError) as error:
         raise ResourceError(f"cannot be read as Python: {error}", where=str(path)) from error
     for function in tree.body:
-        for call in function.decorator_list if isinstance(function, ast.FunctionDef) else ():
-            if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "rule"):
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        for mark in function.decorator_list:
+            called = mark.func if isinstance(mark, ast.Call) else mark
+            if getattr(called, "attr" if isinstance(called, ast.Attribute) else "id", "") != "rule":
                 continue
-            assert isinstance(function, ast.FunctionDef)
             name, where = function.name.replace("_", "-"), f"{file}:{function.lineno}"
             try:
-                body = {word.arg: ast.literal_eval(word.value) for word in call.keywords if word.arg}
+                given = mark.keywords if isinstance(mark, ast.Call) else []
+                body = {word.arg or "**": ast.literal_eval(word.value) for word in given}
                 for key in {"hit", "miss"} & body.keys():
                     body[key] = [{"text": text, "triplets": list(found)} for text, found in body[key].items()]
             except (ValueError, TypeError, AttributeError) as error:
                 fix = "write literals into its decorator"
                 raise ResourceError(f"rule {name!r} cannot be read: {error}", where=where, fix=fix) from error
             about = " ".join((ast.get_docstring(function) or "").split())
-            body = {"kind": FUNCTION, "order": 50, "about": about, "conventions": ["natural"]} | body
+            body = {"order": 50, "conventions": ["natural"]} | body | {"kind": FUNCTION, "about": about}
             yield replace(_read_rule(name, body, where, {}), code=str(path))
 
 
