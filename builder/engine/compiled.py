@@ -214,10 +214,6 @@ class _Selection:
         """The rules of a kind with their parameters."""
         return [(rule, read_params(rule, declared)) for rule in self._rules if rule.kind == kind]
 
-    def has(self, kind: str) -> bool:
-        """Whether there is a rule of a kind."""
-        return any(rule.kind == kind for rule in self._rules)
-
     def params(self, kind: str, declared: type[Params]) -> list[Params]:
         """The parameters of the rules of a kind."""
         return [params for _, params in self.find(kind, declared)]
@@ -255,8 +251,7 @@ class Compiled:
         """Which clauses only name what goes into a thing."""
         self.pairers = chosen.pairers
         self.conjunction = next((rule.name for rule, _ in chosen.find("conjunction", NoParams)), "")
-        decisions = chosen.find("decision", DecisionRule)
-        self.decision = next((Decision(rule.name, params) for rule, params in decisions), None)
+        self.decision = next((Decision(rule.name, own) for rule, own in chosen.find("decision", DecisionRule)), None)
         self.valences = chosen.params("valence", ValenceRule)
         questions = chosen.params("question", QuestionRule)
         self.questions = tuple(mark for own in questions for mark in own.marks)
@@ -269,7 +264,7 @@ class Compiled:
         """How the classes begin of which such rules say something; others (of a user's pack) are described by all."""
         self.exceptions = compile_exceptions(chosen.find("exception", ExceptionRule))
         self.functions = load_functions([rule for rule, _ in chosen.find(FUNCTION, NoParams)])
-        self.wide = chosen.has("pair-sentence")
+        self.wide = bool(chosen.find("pair-sentence", pairing.SentenceParams))
         """Whether some rule pairs over the whole sentence."""
 
     def _match(self, chosen: _Selection, join: JoinRule, leads: Mapping[str, int]) -> None:

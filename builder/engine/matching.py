@@ -206,30 +206,25 @@ class Matcher:
             yield rule, _spell(line, heads, rule.rows)
 
     def bar_aspects(self, items: list[Constituent], refused: list[Refusal] | None = None) -> list[Constituent]:
-        """The constituents of a clause, with each aspect that a rule holds of as a plain noun; it is added to
-        `refused`.
+        """The constituents of a clause, changed in place: each aspect that a rule holds of becomes a plain noun, and is
+        added to `refused`.
         """
         line = self.read(items)
-        places = set(line.beside)
-        for item, bits in zip(items, line.bits, strict=True):
-            if item.symbol == ASPECT:
-                places |= self._about.find(bits)
-        for place in sorted(places):
+        aspects = [i for i, item in enumerate(items) if item.symbol == ASPECT]
+        for place in sorted(line.beside.union(*(self._about.find(line.bits[i]) for i in aspects))):
             rule = self._rules[place]
-            asked = [
-                i for i, item in enumerate(items) if item.symbol == ASPECT and rule.may_hold(line.bits[i], line.clause)
-            ]
-            barred = [i for i in asked if self._holds_of_aspect(rule, items, line._replace(units=items), i)]
+            asked = [i for i in aspects if items[i].symbol == ASPECT and rule.may_hold(line.bits[i], line.clause)]
+            barred = [i for i in asked if self._holds_of_aspect(rule, line, i)]
+            for i in barred:
+                items[i] = bar_aspect(items[i])
             if refused is not None:
                 refused += [Refusal(items[i].start, items[i].end, (rule.name,)) for i in barred]
-            if barred:
-                items = [bar_aspect(item) if i in barred else item for i, item in enumerate(items)]
         return items
 
-    def _holds_of_aspect(self, rule: _Matched, items: Sequence[Constituent], line: Line[Constituent], i: int) -> bool:
+    def _holds_of_aspect(self, rule: _Matched, line: Line[Constituent], i: int) -> bool:
         heads = [
             head if item.phrase is None else head[:STATE] + _describe_phrase(item.phrase)
-            for item, head in zip(items, spell_heads(items), strict=True)
+            for item, head in zip(line.units, spell_heads(line.units), strict=True)
         ]
         heads[i] = heads[i][:STATE] + "t"
         return rule.holds(_spell(line, heads, rule.rows), i)
