@@ -162,7 +162,7 @@ def check(
     overlays: Sequence[Path] = (),
 ) -> list[Finding]:
     """All findings about the lexicon under `root` with `overlays` on top. `longest` is the length the engine looks for
-    (engine.vocabulary.MAX_WORD).
+    (engine.units.MAX_WORD).
 
     With a `corpus` (texts as stored) entries that never occur in it are found too, with a segmenter's `tokenize`
     those that it cuts.
