@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from builder.core.errors import ModelError, install_command
+from builder.core.files import Kept
 from builder.core.settings import Config
 from builder.learning.task import (
     EncoderTuning,
@@ -50,13 +51,14 @@ def train_writer(
     progress: Progress | None,
 ) -> TripletModel:
     """The extractor of the profile `paper`, trained and left in `folder`."""
+    from builder.learning.checkpoint import settle
     from builder.models.paper import fine_tuning
 
     paper = config.paper
     asking, numbers = paper_asking(config), paper_numbers(config, paper.epochs, paper.max_output)
     writer = fine_tuning.train_writer(train, valid, paper.base, asking, numbers, config.seed, checkpoints, progress)
     made = fine_tuning.save(writer, folder)
-    fine_tuning.settle(checkpoints, folder, made.digest)
+    settle(checkpoints, Kept(checkpoints).key_in("done"), folder, made.digest)
     return as_writer(made, folder)
 
 
@@ -69,13 +71,14 @@ def train_referee(
     progress: Progress | None,
 ) -> Judge:
     """The judge of the profile `paper`, trained and left in `folder`."""
-    from builder.models.paper.fine_tuning import save, settle, train_referee
+    from builder.learning.checkpoint import settle
+    from builder.models.paper.fine_tuning import save, train_referee
 
     paper = config.paper
     numbers = paper_numbers(config, paper.judge_epochs, paper.max_verdict)
     made = train_referee(train, valid, paper.base, paper.constrained, numbers, config.seed, checkpoints, progress)
     save(made, folder)
-    settle(checkpoints, folder, made.digest)
+    settle(checkpoints, Kept(checkpoints).key_in("done"), folder, made.digest)
     return made
 
 

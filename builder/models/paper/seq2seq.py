@@ -69,7 +69,7 @@ class FineTuned(Fitted):
 
 def finished(folder: Path, fingerprint: str) -> FineTuned | None:
     """What a training that was carried through had reached; its weights are in best.safetensors, or in the model that
-    `builder.models.paper.fine_tuning.settle` names.
+    `builder.learning.checkpoint.settle` names.
     """
     done = Kept(folder).find(fingerprint, slot="done")
     if done is None or not ((folder / BEST).is_file() or done.get("model")):
