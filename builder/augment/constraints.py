@@ -86,14 +86,9 @@ class Cues:
         """How often each cue stands in a text."""
         if self.spaced:
             return Counter(cue for word in fold(text).split() if (cue := self.table.get(word)))
-        return Counter(cue for _, _, cue in self._read(fold(text)))
+        return Counter(self._read(fold(text)))
 
-    def spans(self, text: str) -> list[tuple[int, int, Cue]]:
-        """Where each cue stands in a Chinese text, in code points."""
-        places = [i for i, char in enumerate(text) for _ in fold(char)]
-        return [(places[start], places[end - 1] + 1, cue) for start, end, cue in self._read(fold(text))]
-
-    def _read(self, shown: str) -> Iterator[tuple[int, int, Cue]]:
+    def _read(self, shown: str) -> Iterator[Cue]:
         """The cues of a folded text. What is only known as another word (特別,
         which holds a negator) is passed over.
         """
@@ -103,7 +98,7 @@ class Cues:
             word = next((word for word in words if word in self.table), shown[at])
             cue = self.table.get(word)
             if cue and cue.sort != "other":
-                yield at, at + len(word), cue
+                yield cue
             at += len(word)
 
 
@@ -176,13 +171,11 @@ class Trial:
 
     @property
     def judged(self) -> bool:
-        """Whether a polarity hangs on the text that the method did not mean to change."""
-        return not self.relabelled and judged(self.source)
-
-
-def judged(source: Sentence) -> bool:
-    """Whether a polarity hangs on the text. For terms alone (no polarity, no label) no cue matters."""
-    return source.label is not None or any(mark.polarity for mark in source.marks)
+        """Whether a polarity hangs on the text that the method did not mean to change. For terms alone (no polarity, no
+        label) no cue matters.
+        """
+        source = self.source
+        return not self.relabelled and (source.label is not None or any(mark.polarity for mark in source.marks))
 
 
 def make_trial(source: Sentence, candidate: Rewrite, cues: Cues) -> Trial:
@@ -330,31 +323,6 @@ def broken(trial: Trial, label_safe: bool = True) -> str | None:
     return next((reason for reason in asked if CONSTRAINTS[reason](trial)), None)
 
 
-def may_not_come(source: Sentence) -> tuple[Sort, ...]:
-    """The sorts of cues of which the predicates above let no new one into a sentence (negators and degree words: near
-    a label).
-    """
-    sorts: tuple[Sort, ...] = ("contrast", "aspect") if source.marks else ()
-    return (*sorts, "negator", "degree", "opinion") if judged(source) else sorts
-
-
-def must_stay(source: Sentence, cues: Cues) -> list[Span]:
-    """Where cues stand in a Chinese sentence that the predicates above let none lose."""
-    if not judged(source):
-        return []
-    sorts = (
-        ("negator", "degree")
-        if any(mark.kind == "opinion" for mark in source.marks)
-        else ("negator", "degree", "opinion")
-    )
-    near = [(0, len(source.text))] if source.label is not None else _clauses(source.text, source.marks)
-    return [
-        (start, end)
-        for start, end, cue in cues.spans(source.text)
-        if cue.sort in sorts and any(a <= start < b for a, b in near)
-    ]
-
-
 def _changed(trial: Trial, sort: Sort, before: str, after: str) -> tuple[Counter[Cue], Counter[Cue]]:
     """(cues of a sort that came, cues that went)."""
     old, new = (
@@ -372,10 +340,6 @@ def _near(trial: Trial, sort: Sort) -> tuple[Counter[Cue], Counter[Cue]]:
 
 
 def _beside(text: str, marks: Sequence[Mark]) -> str:
-    return "\n".join(text[start:end] for start, end in _clauses(text, marks))
-
-
-def _clauses(text: str, marks: Sequence[Mark]) -> list[Span]:
     """The clauses of a text that hold a mark."""
-    parts = [(part.start, part.end) for part in clauses(text)]
-    return [(start, end) for start, end in parts if any(mark.start < end and start < mark.end for mark in marks)]
+    parts = (part for part in clauses(text) if any(mark.start < part.end and part.start < mark.end for mark in marks))
+    return "\n".join(text[part.start : part.end] for part in parts)

@@ -178,25 +178,25 @@ METHODS: dict[str, tuple[str, str]] = {
     ),
     "masked-seq2seq": (
         "a fragment written anew around its labelled words by a sequence-to-sequence model (Li et al. 2020)",
-        "builder.augment.neural:load_masked_seq2seq",
+        "builder.augment.methods.masked_seq2seq:make",
     ),
     "cbert": (
         "words replaced by a masked language model that knows the label (Wu et al. 2019)",
-        "builder.augment.neural:load_cbert",
+        "builder.augment.methods.replacing:make_cbert",
     ),
-    "bert": ("the same without the label", "builder.augment.neural:load_bert"),
+    "bert": ("the same without the label", "builder.augment.methods.replacing:make_bert"),
     "context+label": (
         "words replaced by a bidirectional LSTM language model that knows the label (Kobayashi 2018)",
-        "builder.augment.neural:load_context_label",
+        "builder.augment.methods.replacing:make_context_label",
     ),
-    "context": ("the same without the label", "builder.augment.neural:load_context"),
+    "context": ("the same without the label", "builder.augment.methods.replacing:make_context"),
     "gpt2": (
         "half of the sentence written anew by a causal language model, given its aspects first",
-        "builder.augment.neural:load_gpt2",
+        "builder.augment.methods.gpt2:make",
     ),
     "style-transfer": (
         "the words that speak for a label replaced under the opposite one: counterfactual rows",
-        "builder.augment.neural:load_style_transfer",
+        "builder.augment.methods.style_transfer:make",
     ),
     "eda": ("synonyms, insertions, swaps and deletions of a tenth of the words", "builder.augment.methods.eda:load"),
     "spelling": (

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Literal
 
 from builder.augment.constraints import Trial
-from builder.augment.proposing import cached_reader
 from builder.augment.records import Sentence, written
 from builder.augment.run import Judgement
 from builder.augment.settings import AugmentSettings
+from builder.augment.views import cached_reader
 from builder.core.errors import ConfigError, install_command
 from builder.core.records import Span, Triplet
 from builder.engine.reader import to_view
