@@ -117,7 +117,6 @@ def _run(options: ReleaseOptions, parent: Existing, crew: Crew, tell: Tell) -> C
         tuple(cut),
         tuple(row["text"] for row in source),
         frozenset(_texts(held)),
-        {unit.sentence.id: tuple(_held(unit)[1]) for unit in chosen} if options.view == "triplets" else {},
         folders=folders,
     )
     seen = Seen(normal, {normal(text) for text in _texts(source)}, {normal(text) for text in _texts(held)})

@@ -26,7 +26,6 @@ from builder.core.code import code_digest
 from builder.core.config import filled, flat
 from builder.core.files import Kept, key_of, write_atomically
 from builder.core.progress import bar
-from builder.core.records import Element, Triplet
 from builder.core.shards import Crew, Job, Parcel
 from builder.language.lexicon.folders import SHIPPED, Folders
 from builder.release.manifest import sha256
@@ -320,7 +319,6 @@ def loaded(content: bytes, models: Path | None) -> AugmentSettings:
         sentences=tuple(map(_sentence, given["sentences"])),
         texts=tuple(given["texts"]),
         held=frozenset(given["held"]),
-        triplets={key: tuple(map(_triplet, sentence)) for key, sentence in given["triplets"].items()},
         language=given["language"],
         folders=_folders(given["folders"]),
     )
@@ -337,14 +335,3 @@ def _folders(row: Mapping[str, Any]) -> Folders:
 def _sentence(row: Mapping[str, Any]) -> Sentence:
     words, marks = tuple((start, end) for start, end in row["words"]), tuple(Mark(**mark) for mark in row["marks"])
     return Sentence(**{**row, "words": words, "marks": marks})
-
-
-def _triplet(row: Mapping[str, Any]) -> Triplet:
-    parts = {name: _element(row[name]) for name in ("aspect", "aspect_full", "opinion", "opinion_full")}
-    assert row["reasons"] is None, row  # what methods learn from comes without
-    owner = _element(row["owner"]) if row["owner"] else None
-    return Triplet(**{**row, **parts, "owner": owner, "rules": tuple(row["rules"])})
-
-
-def _element(row: Mapping[str, Any]) -> Element:
-    return Element(row["text"], tuple((start, end) for start, end in row["spans"]))

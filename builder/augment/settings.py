@@ -33,7 +33,6 @@ from builder.augment.records import Method, Sentence
 from builder.core.config import filled, flat, written_value
 from builder.core.errors import ConfigError, did_you_mean, printable
 from builder.core.limits import Limits, at_least
-from builder.core.records import Triplet
 from builder.core.settings import is_device
 from builder.language.lexicon.folders import SHIPPED, Folders
 
@@ -42,15 +41,13 @@ from builder.language.lexicon.folders import SHIPPED, Folders
 class Given:
     """What the frame gives: `models` is where trained models are kept (by their signature), `sentences` what may be
     learned from: all that are augmented, and no other; `texts` raw text of the train split, `held` that of the
-    others, which no model may read; `triplets` those of each sentence, by its id, where the task is to find them:
-    marks do not say which opinion is whose. `folders` are those of the words and rules of a working directory.
+    others, which no model may read. `folders` are those of the words and rules of a working directory.
     """
 
     models: Path | None = None
     sentences: tuple[Sentence, ...] = ()
     texts: tuple[str, ...] = ()
     held: frozenset[str] = frozenset()
-    triplets: Mapping[str, tuple[Triplet, ...]] = field(default_factory=dict)
     language: Literal["zh", "en"] = "zh"
     folders: Folders = SHIPPED
 

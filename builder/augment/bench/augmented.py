@@ -119,7 +119,6 @@ def given(sources: Sources, workdir: Path) -> Given:
     """What a method may learn from."""
     folders = folders_in(workdir)
     train = tuple(sentences(sources.train, folders))
-    triplets = {row.id: row.triplets for row in sources.train if row.triplets}
     texts, held = (
         tuple(dict.fromkeys(example.text for example in train)),
         frozenset(row.text for row in (*sources.valid, *sources.test)),
@@ -129,7 +128,6 @@ def given(sources: Sources, workdir: Path) -> Given:
         sentences=train,
         texts=texts,
         held=held,
-        triplets=triplets,
         language=language(sources.train),
         folders=folders,
     )

@@ -33,10 +33,10 @@ from builder.augment.bench.classifiers import (
 )
 from builder.augment.bench.encoders import PretrainedEncoder
 from builder.augment.bench.learn import TrainedClassifier, learn
-from builder.augment.boost.classes import read_labels
-from builder.augment.boost.filters import SurrogateReading, labels
 from builder.augment.method_settings import BoostSettings
-from builder.augment.records import Edit, Sentence
+from builder.augment.methods.boost_embedded import read_labels
+from builder.augment.methods.boost_filters import SurrogateReading, labels
+from builder.augment.records import Sentence
 from builder.augment.settings import AugmentSettings
 from builder.learning.checkpoint import tensor_digest
 from builder.learning.devices import device_of, in_parts
@@ -125,8 +125,8 @@ class HubSurrogate:
         described = repr((self.classifier.labels, asdict(self.classifier.config)))
         return tensor_digest(dict(self.classifier.network.named_parameters()), described)[:16]
 
-    def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[SurrogateReading]:
-        """As builder.augment.boost.classes.Classes; perplexity is that of tokens."""
+    def read(self, sentences: Sequence[Sentence]) -> list[SurrogateReading]:
+        """As builder.augment.methods.boost_embedded.Classes; perplexity is that of tokens."""
         config = self.classifier.config
         surprise = self.model.surprise([sentence.text for sentence in sentences], config.threads)
         items = [_items(sentence) for sentence in sentences]
@@ -157,7 +157,6 @@ class HubTrainer:
     source: str
     config: ClassifierConfig
     device: str = "auto"
-    classes: bool = True
 
     @property
     def signature(self) -> str:
@@ -174,8 +173,8 @@ class HubTrainer:
         return HubSurrogate(made, MaskedModel(encoder.model, encoder.reader.tokenizer, self.config.longest))
 
 
-def trainer(settings: AugmentSettings, own: BoostSettings, name: str = "boostaug") -> HubTrainer:
-    """As builder.augment.methods.boostaug asks for it; `name` of the method is for errors."""
+def trainer(settings: AugmentSettings, own: BoostSettings) -> HubTrainer:
+    """As builder.augment.methods.boostaug asks for it."""
     plain = ClassifierConfig(**FINE_TUNING, l2=1e-8, language=LANGUAGE, threads=settings.threads)  # type: ignore[arg-type]
     changed = {"epochs": own.epochs or plain.epochs, "rate": own.rate or plain.rate}
     config = replace(plain, longest=own.longest, batch=own.batch, **changed)  # type: ignore[arg-type]

@@ -2,8 +2,8 @@
 trains in seconds.
 
 In: sentences with a label, or with marked aspects that have a polarity. Out: a `Surrogate` of
-builder.augment.boost.filters. Where a sentence has several aspects, all of their polarities must survive, and the
-least sure counts.
+builder.augment.methods.boost_filters. Where a sentence has several aspects, all of their polarities must survive, and
+the least sure counts.
 
 The network is a language model that never sees the word it predicts, with a head that tells labels: what equation 2
 asks for, in one pass. That equation conditions each word on all others, for which a masked model must read a text of s
@@ -34,9 +34,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.augment.boost.filters import Labels, SurrogateReading, labels
 from builder.augment.method_settings import BoostSettings
-from builder.augment.records import Edit, Sentence
+from builder.augment.methods.boost_filters import Labels, SurrogateReading, labels
+from builder.augment.records import Sentence
 from builder.augment.settings import AugmentSettings
 from builder.core.files import key_of
 from builder.core.progress import ModelBar
@@ -295,7 +295,7 @@ class Classes:
         description = f"({self.vocabulary.description}, {self.known!r}, {asdict(self.config)!r})"
         return tensor_digest(self.network.state_dict(), description)[:16]
 
-    def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[SurrogateReading]:
+    def read(self, sentences: Sequence[Sentence]) -> list[SurrogateReading]:
         """Label, whether it is the given one, how sure the given one is, and perplexity of each text."""
         items = [make_item(sentence, self.vocabulary, {}) for sentence in sentences]
         chances: list[Tensor] = [torch.empty(0, 1)] * len(items)
@@ -372,7 +372,6 @@ class ClassTrainer:
     config: TwoWayConfig
     epochs: int = 0
     threads: int = 1
-    classes: bool = True
 
     @property
     def signature(self) -> str:
@@ -409,7 +408,7 @@ def sized(config: TwoWayConfig, words: int, epochs: int) -> TwoWayConfig:
     return replace(config, epochs=passes, batch_chars=max(256, min(config.batch_chars, words // 60)))
 
 
-def trainer(settings: AugmentSettings, own: BoostSettings, name: str = "boostaug") -> ClassTrainer:
-    """As builder.augment.methods.boostaug asks for it; `name` of the method is for errors."""
+def trainer(settings: AugmentSettings, own: BoostSettings) -> ClassTrainer:
+    """As builder.augment.methods.boostaug asks for it."""
     plain = TwoWayConfig()
     return ClassTrainer(replace(plain, rate=own.rate or plain.rate), own.epochs, settings.threads)
