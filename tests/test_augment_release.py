@@ -22,7 +22,7 @@ from builder.augment.child_release import ReleaseOptions
 from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence, seeded
 from builder.augment.settings import Given, make_settings
 from builder.core.errors import ConfigError
-from builder.core.records import Element, Polarity, Triplet
+from builder.core.records import Polarity
 from builder.language.lexicon.folders import Folders
 from builder.release.layers import faults
 from builder.release.reading import opened
@@ -171,13 +171,9 @@ def test_synonyms_by_two_processes_are_those_of_one(
 
 
 def test_settings_travel_as_they_are(tmp_path: Path) -> None:
-    phrase = Element("不會太鹹", ((2, 4), (5, 6)))
-    known = Triplet(
-        phrase, phrase, phrase, phrase, "POS", 7.5, owner=phrase, rules=("a", "b"), confidence=0.5,
-    )  # fmt: skip
     own = Folders(None, (tmp_path / "words",), tmp_path / "rules", (), (tmp_path / "w" / "lexicon",))
     told = Sentence("r:0-4", "湯\ud800頭", ((0, 1), (1, 3)), (Mark(0, 1, "opinion", "NEG"), Mark(1, 3)), "POS", "en")
-    given = Given(tmp_path, (told,), ("一", "二"), frozenset({"三", "四"}), {"r:0-4": (known,)}, "en", own)
+    given = Given(tmp_path, (told,), ("一", "二"), frozenset({"三", "四"}), "en", own)
     made = replace(make_settings({"synonym.rate": 0.3, "boostaug.backend": "eda", "gpt2.base": "x"}), given=given)
     assert run.loaded(run.dumped(made), tmp_path) == made
 

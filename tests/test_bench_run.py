@@ -17,10 +17,9 @@ import pytest
 from click.testing import CliRunner
 from conftest import LAYOUTS, Command
 
-from builder.augment import run
 from builder.augment.bench import augmented, cells, reading
 from builder.augment.bench.augmented import Augmented, Sources, by_method, of_file, of_sets, rewritten
-from builder.augment.bench.cells import BenchPlan, settings, training_rows
+from builder.augment.bench.cells import BenchPlan, BenchRequest, settings, training_rows
 from builder.augment.bench.classifiers import Means, chosen
 from builder.augment.bench.reading import (
     BenchRow,
@@ -405,12 +404,14 @@ def test_every_choice_of_sets_is_trained_on_and_the_source_can_be_left_out(tmp_p
     )
     means = Means("", None, None, (), None)
     models, made = (chosen("cnn", "tc", "en"),), {"x": Augmented("x", rows)}
-    plan = BenchPlan("tc", train, (), train, made, (2, 3), models, 1, means, tmp_path, 0, 1, 3, True)
+    sets = {"copies": (2, 3), "seeds": 1, "generated_sets": 3}
+    asked = BenchRequest("tc", Path(), None, (), (), tmp_path, without_source=True, **sets)  # type: ignore[arg-type]
+    plan = BenchPlan(asked, train, (), train, made, models, means)
     assert [(due.method, due.choices) for due in settings(plan)] == [
         ("none", ((),)), ("x", ((0, 1), (0, 2), (1, 2))), ("x", ((0, 1, 2),)),
     ]  # fmt: skip
     assert [row.id for row in training_rows(plan, "x", (0, 2))] == ["r0+0", "r0+2", "r1+0", "r1+2"]
-    assert training_rows(replace(plan, without_source=False), "x", (1,))[:3] == (*train, rows[1])
+    assert training_rows(replace(plan, asked=replace(asked, without_source=False)), "x", (1,))[:3] == (*train, rows[1])
     assert training_rows(plan, "none", ()) == train
 
 
@@ -454,7 +455,7 @@ def test_rows_in_which_the_rules_no_longer_find_a_triplet_are_left_out(
         (Mark(3, 4), Mark(4, 7, "opinion")),
         triplets=(Triplet(soup, soup, good, good, "POS", 8.0),),
     )
-    monkeypatch.setattr(run, "make_method", lambda *given: Fixed((Edit(4, 4, "希望"), Edit(0, 2, "他們家"))))
+    monkeypatch.setattr(augmented, "make_method", lambda *given: Fixed((Edit(4, 4, "希望"), Edit(0, 2, "他們家"))))
     made = by_method("eda", Sources((row,), (), ()), {}, 2, 1, tmp_path)
     assert [one.text for one in made.rows] == ["他們家的湯很好喝"]
     assert dict(made.rejected) == {"label-lost": 1}

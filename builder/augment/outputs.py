@@ -30,7 +30,6 @@ from builder.augment.run import (
     count_reasons,
     draw_places,
     judge_proposals,
-    load_method,
     lost,
 )
 from builder.augment.sentence_files import (
@@ -42,7 +41,7 @@ from builder.augment.sentence_files import (
     language_of,
     refuse,
 )
-from builder.augment.settings import METHODS, Given, check_method, relevant_settings
+from builder.augment.settings import METHODS, Given, check_method, make_method, relevant_settings
 from builder.augment.survival import Held
 from builder.augment.views import ViewUnit, layer_row, parts, segmented, units
 from builder.core import shards
@@ -120,19 +119,11 @@ def _run(options: ReleaseOptions, parent: Existing, crew: Crew, tell: Tell) -> C
         folders=folders,
     )
     seen = Seen(normal, {normal(text) for text in _texts(source)}, {normal(text) for text in _texts(held)})
-    request = Request(
-        options.method,
-        options.settings,
-        given,
-        options.copies,
-        options.candidates,
-        options.seed,
-        seen,
-        lambda text: bool(unmasked(text)),
-    )
+    options = replace(options, settings=replace(options.settings, given=given))
+    request = Request(options, seen, lambda text: bool(unmasked(text)))
     tell(f"{options.method}: {METHODS[options.method][0]}")
-    method = load_method(request)
-    judged = judge_proposals(request, method, options.workdir, crew)
+    method = make_method(options.method, options.settings)
+    judged = judge_proposals(request, method, crew)
     judged = lost(judged, _near([row["text"] for row in held], [trial.text for trial in judged.kept]), "near-held-out")
     device, label_safe = options.settings.device, options.settings.label_safe
     if options.judge is not None and label_safe:
@@ -324,10 +315,10 @@ def augment_file(options: FileOptions, tell: Tell = lambda line: None) -> Augmen
     seen = Seen(
         _key, {_key(item.sentence.text) for item in items}, held, apart=lambda sentence: str(judged_at[sentence.id])
     )
-    request = Request(options.method, options.settings, given, options.copies, options.candidates, options.seed, seen)
-    method = load_method(request)
+    options = replace(options, settings=replace(options.settings, given=given))
+    method = make_method(options.method, options.settings)
     with shards.opened(options.engine, options.workers, options.scheduler) as crew:
-        judged = judge_proposals(request, method, options.workdir, crew)
+        judged = judge_proposals(Request(options, seen), method, crew)
     taken = survival.measures(
         judged,
         len(sentences),

@@ -182,43 +182,32 @@ class AugmentOptions:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of a method: `candidates` proposals a sentence of `given`, of which up to `copies` are kept;
-    `seen` are the texts that may not be made, `private` says which show personal data.
+    """What is asked of a method: the options, whose settings say what is given. `seen` are the texts that may not be
+    made, `private` says which show personal data.
     """
 
-    method: str
-    settings: AugmentSettings
-    given: Given
-    copies: int
-    candidates: int
-    seed: int
+    options: AugmentOptions
     seen: Seen
     private: Callable[[str], bool] = lambda text: False
 
 
-def load_method(request: Request) -> Method:
-    """The method with its settings and all that it may learn from."""
-    return make_method(request.method, replace(request.settings, given=request.given))
-
-
-def judge_proposals(
-    request: Request, method: Method, workdir: Path | None = None, crew: Crew | None = None
-) -> Judgement:
+def judge_proposals(request: Request, method: Method, crew: Crew | None = None) -> Judgement:
     """What is kept and what is rejected of the method's proposals, in the order of the sentences.
 
     Where `redraws` allow it, sentences that keep too few are asked for more candidates by another seed.
     """
-    given = request.given
+    options, settings = request.options, request.options.settings
+    given = settings.given
     chinese = given.language == "zh"
     cues = constraints.chinese(given.folders.load_lexicon()) if chinese else constraints.english_cues()
-    sieve = Sieve(request.copies, cues, request.seen, request.private, request.settings.label_safe)
+    sieve = Sieve(options.copies, cues, request.seen, request.private, settings.label_safe)
     sentences: Sequence[Sentence] = given.sentences
-    for draw in range(1 + request.settings.redraws):
-        drawn = replace(request, candidates=request.candidates * (1 + draw), seed=request.seed + draw)
-        if crew is None or workdir is None:
+    for draw in range(1 + settings.redraws):
+        drawn = replace(options, candidates=options.candidates * (1 + draw), seed=options.seed + draw)
+        if crew is None:
             proposals = method.propose(sentences, drawn.candidates, drawn.seed)
         else:
-            proposals = propose(drawn, method, sentences, workdir, crew)
+            proposals = propose(drawn, method, sentences, crew)
         sieve.sift(zip(sentences, proposals, strict=True))
         if not (sentences := sieve.lacking(sentences)):
             break
@@ -241,15 +230,15 @@ _MODELS = ("**/weights.safetensors", "**/model.json")
 
 
 def propose(
-    request: Request, method: Method, sentences: Sequence[Sentence], workdir: Path, crew: Crew
+    options: AugmentOptions, method: Method, sentences: Sequence[Sentence], crew: Crew
 ) -> Iterator[tuple[Rewrite, ...]]:
     """The candidates of each of some given sentences, in order; `method` is loaded as each worker loads it.
 
     A filter's folds are the work: each is trained, proposed to and read by one worker; what they say together is
     sifted here. Else the work is chunks of sentences, and the candidates of each are kept in a file.
     """
-    name, copies, seed = request.method, request.candidates, request.seed
-    arguments = (name, *_pack_settings(replace(request.settings, given=request.given), workdir))
+    name, copies, seed, folders = options.method, options.candidates, options.seed, options.settings.given.folders
+    arguments = (name, *_pack_settings(options.settings, options.workdir))
     if isinstance(method, BoostAug):
         due = method.due(copies, seed)
         readings = crew.map(Job(_prepare, (*arguments, True), _read_fold), [(number, copies, seed) for number in due])
@@ -257,9 +246,9 @@ def propose(
             method.keep(number, copies, seed, rows)
         yield from method.propose(sentences, copies, seed)
         return
-    own_words = request.given.folders.files_digest if request.given.folders != SHIPPED else ""
+    own_words = folders.files_digest if folders != SHIPPED else ""
     key = key_of(code_digest(*CODE), method.signature, copies, seed, sentences, own_words)
-    chunks = Kept(workdir / "augment" / f"{name}-{key}")
+    chunks = Kept(options.workdir / "augment" / f"{name}-{key}")
     tasks = [(sentences[at : at + CHUNK], copies, seed) for at in range(0, len(sentences), CHUNK)]
     before = [chunks.find(f"{number:06d}") for number in range(len(tasks))]
     due_tasks = [task for task, answer in zip(tasks, before, strict=True) if answer is None]

@@ -280,7 +280,7 @@ def bench(context: click.Context, /, shift: bool, preset: str | None, **options:
 
     from builder.augment.bench import plan as planning
     from builder.augment.bench import shift as shifts
-    from builder.augment.bench.cells import check_extra
+    from builder.augment.bench.cells import BenchRequest, check_extra
     from builder.core.progress import ModelBar
     from builder.store.db import lock
 
@@ -296,7 +296,7 @@ def bench(context: click.Context, /, shift: bool, preset: str | None, **options:
     if options["valid"] and context.get_parameter_source("valid_count") is not ParameterSource.COMMANDLINE:
         options["valid_count"] = 0  # what a preset holds out gives way to a file of one's own
     settings = {key: line.value for key, line in preset_settings(preset).items()}
-    command, asked = "builder " + " ".join(sys.argv[1:]), planning.BenchRequest(**options, settings=settings)
+    command, asked = "builder " + " ".join(sys.argv[1:]), BenchRequest(**options, settings=settings)
     with lock(asked.workdir), closing(ModelBar("shift" if shift else "bench", " cells")) as shown:
         plans, notes = planning.prepare(asked)
         for note in notes:

@@ -14,8 +14,8 @@ from typing import Any
 
 from builder.augment.bench.reading import BenchRow, Data, digest, language, normalised, sentences
 from builder.augment.records import Edit, Mark, applied, carried, moved
-from builder.augment.run import Judgement, Request, Seen, judge_proposals, load_method, lost
-from builder.augment.settings import METHODS, SHARED, AugmentSettings, Given, make_settings, section_of
+from builder.augment.run import AugmentOptions, Judgement, Request, Seen, judge_proposals, lost
+from builder.augment.settings import METHODS, SHARED, AugmentSettings, Given, make_method, make_settings, section_of
 from builder.augment.survival import label_lost
 from builder.core.code import code_digest
 from builder.core.config import toml_value
@@ -143,15 +143,19 @@ def by_method(
     held = {row.key for row in (*sources.test, *sources.valid)}
     by_id = {row.id: row for row in train}
     seen = Seen(normalised, {row.key for row in train}, held, lambda sentence: str(by_id[sentence.id].aspect))
-    request = Request(name, chosen, known, copies, 2 * copies, seed, seen)
-    method = load_method(request)
+    chosen = replace(chosen, given=known)
+    options = AugmentOptions(
+        method=name, workdir=workdir, settings=chosen, copies=copies, candidates=2 * copies, seed=seed
+    )
+    method = make_method(name, chosen)
     lexicon = known.folders.load_lexicon()
     limits = chosen.constraints, chosen.redraws
     made_by = code_digest(*CODE), lexicon.digest, known.folders.rules_digest, method.signature
     unique = key_of(made_by, digest(train), known.sentences, sorted(held), copies, seed, limits)
 
     def make() -> dict[str, object]:
-        return _as_json(followed(judge_proposals(request, method), by_id, chosen.label_safe, known.folders))
+        judged = judge_proposals(Request(options, seen), method)
+        return _as_json(followed(judged, by_id, chosen.label_safe, known.folders))
 
     augmented = _of_json(written, Kept(workdir / "augmented").get(f"{name}-{unique}", make), by_id)
     if not augmented.rows:
