@@ -32,7 +32,8 @@ from builder.learning.task import (
 if TYPE_CHECKING:
     from builder.models.network import Foundation
     from builder.models.paper.models import Writer
-    from builder.models.paper.seq2seq_settings import Asking, Seq2SeqConfig
+    from builder.models.paper.seq2seq import Seq2SeqConfig
+    from builder.models.paper.templates import Asking
 
 Settings = TypeVar("Settings", bound=NetworkConfig)
 
@@ -147,7 +148,7 @@ def paper_numbers(config: Config, epochs: int, longest: int) -> Seq2SeqConfig:
     """The numbers of one fine-tuning of the profile `paper`, from the settings `[paper]` (appendix 11.1): `epochs` at
     most, of which the best one by validation counts, and `longest` answers in tokens.
     """
-    from builder.models.paper.seq2seq_settings import Seq2SeqConfig
+    from builder.models.paper.seq2seq import Seq2SeqConfig
 
     own = {name: getattr(config.paper, name) for name in _NUMBERS}
     return Seq2SeqConfig(epochs=epochs, max_output=longest, threads=config.threads, device=config.device, **own)
@@ -160,7 +161,7 @@ _NUMBERS = (
 
 def paper_asking(config: Config) -> Asking:
     """How the profile `paper` asks its model."""
-    from builder.models.paper.seq2seq_settings import Asking
+    from builder.models.paper.templates import Asking
 
     return Asking(config.paper.template, config.paper.given_aspects, config.paper.constrained)
 

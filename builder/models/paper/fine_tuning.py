@@ -26,9 +26,8 @@ from builder.learning.processes import launched, processes, spread, together
 from builder.learning.task import Example, JudgedReview, Progress
 from builder.models.paper.models import AnswerScore, Referee, VerdictScore, Writer, ask, nothing_to_learn, settings
 from builder.models.paper.pretrained import Base, check_characters, load_base
-from builder.models.paper.seq2seq import FineTuned, ShareScore, TokenPair, finish, finished, fit
-from builder.models.paper.seq2seq_settings import Asking, Seq2SeqConfig
-from builder.models.paper.templates import answer, judge_answers, judge_question, triple_of
+from builder.models.paper.seq2seq import FineTuned, Seq2SeqConfig, ShareScore, TokenPair, finish, finished, fit
+from builder.models.paper.templates import Asking, answer, judge_answers, judge_question, triple_of
 
 MANIFEST = "paper.json"
 FORMAT = 1
