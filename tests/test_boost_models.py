@@ -16,7 +16,7 @@ import torch
 from builder.augment.bench.classifiers import ClassifierConfig
 from builder.augment.method_settings import BoostSettings
 from builder.augment.methods import boost_embedded, boost_hub
-from builder.augment.methods.boost_embedded import SPECIAL, UNKNOWN, FoldVocabulary, TwoWayConfig, collate, cut, pieces
+from builder.augment.methods.boost_embedded import SPECIAL, UNKNOWN, TwoWayConfig, collate, cut, pieces
 from builder.augment.methods.boost_filters import SurrogateReading
 from builder.augment.methods.boost_hub import MaskedModel
 from builder.augment.nets.hub import MASKED, load_model
@@ -74,10 +74,9 @@ def test_pieces_are_words_numbers_marks_and_han_characters() -> None:
 
 
 def test_rare_words_are_counted_and_not_known() -> None:
-    vocabulary = FoldVocabulary.of([["A", "a", "b", "b", "c"], ["d"]], 2, 10)
-    assert (vocabulary.known.tokens, vocabulary.rare) == (("a", "b"), 2)
-    assert [vocabulary.number(word) for word in "aBc"] == [SPECIAL, SPECIAL + 1, UNKNOWN]
-    assert vocabulary.description == "Words(listed=('a', 'b'), rare=2)", "digests of models that are kept depend on it"
+    vocabulary, rare = boost_embedded.count_words([["A", "a", "b", "b", "c"], ["d"]], 2, 10)
+    assert (vocabulary.tokens, rare) == (("a", "b"), 2)
+    assert [vocabulary.number(word, UNKNOWN) for word in "abc"] == [SPECIAL, SPECIAL + 1, UNKNOWN]
 
 
 def test_the_surrogate_tells_the_polarity_of_each_aspect_from_what_stands_near_it(

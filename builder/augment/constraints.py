@@ -33,8 +33,6 @@ from builder.reviews.text import clauses
 
 # ---- Cues
 
-_ENGLISH = "english.txt"
-
 
 def read_words(name: str) -> list[tuple[str, list[str]]]:
     """(kind, words) of each line of a file of this folder."""
@@ -49,15 +47,9 @@ def english_words() -> Mapping[str, frozenset[str]]:
     grammar).
     """
     by_kind: dict[str, set[str]] = {}
-    for kind, words in read_words(_ENGLISH):
-        if kind != "same":
-            by_kind.setdefault(kind, set()).update(words)
+    for kind, words in read_words("english.txt"):
+        by_kind.setdefault(kind, set()).update(words)
     return {kind: frozenset(words) for kind, words in by_kind.items()}
-
-
-def english_sets() -> list[list[str]]:
-    """Words that mean the same, for where no WordNet is at hand."""
-    return [words for kind, words in read_words(_ENGLISH) if kind == "same"]
 
 
 Sort = Literal["opinion", "negator", "degree", "contrast", "aspect", "other"]

@@ -60,30 +60,11 @@ def pieces(text: str) -> list[Span]:
     return [match.span() for match in _PIECE.finditer(text)]
 
 
-@dataclass(frozen=True, slots=True)
-class FoldVocabulary:
-    """The known words of a fold, the most frequent first. `rare` is how many different words were too seldom seen."""
-
-    known: TokenVocabulary
-    rare: int
-
-    @classmethod
-    def of(cls, texts: Iterable[Sequence[str]], least: int, most: int) -> FoldVocabulary:
-        counts = Counter(word.lower() for words in texts for word in words)
-        known = TokenVocabulary.of_frequent(counts, least, most, SPECIAL)
-        return cls(known, max(1, len(counts) - len(known.tokens)))
-
-    @property
-    def description(self) -> str:
-        """What digests of models are taken of. It never changes, so that a model keeps its digest."""
-        return f"Words(listed={self.known.tokens!r}, rare={self.rare})"
-
-    def __len__(self) -> int:
-        return len(self.known)
-
-    def number(self, word: str) -> int:
-        """The number of a word, in whatever letter case."""
-        return self.known.numbers.get(word.lower(), UNKNOWN)
+def count_words(texts: Iterable[Sequence[str]], least: int, most: int) -> tuple[TokenVocabulary, int]:
+    """The known words of a fold, the most frequent first, and how many different words were too seldom seen."""
+    counts = Counter(word.lower() for words in texts for word in words)
+    known = TokenVocabulary.of_frequent(counts, least, most, SPECIAL)
+    return known, max(1, len(counts) - len(known.tokens))
 
 
 def cut(text: str) -> list[str]:
@@ -282,18 +263,19 @@ WHOLE = (-1, -1)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Classes:
-    """A trained surrogate; `known` are the labels it tells apart, `threads` read."""
+    """A trained surrogate; an unknown word is one of `rare`, `known` are the labels it tells apart, `threads` read."""
 
     network: TwoWay
-    vocabulary: FoldVocabulary
+    vocabulary: TokenVocabulary
+    rare: int
     known: tuple[str, ...]
     config: TwoWayConfig
     threads: int = 1
 
     @property
     def digest(self) -> str:
-        description = f"({self.vocabulary.description}, {self.known!r}, {asdict(self.config)!r})"
-        return tensor_digest(self.network.state_dict(), description)[:16]
+        described = repr((self.vocabulary.tokens, self.rare, self.known, asdict(self.config)))
+        return tensor_digest(self.network.state_dict(), described)[:16]
 
     def read(self, sentences: Sequence[Sentence]) -> list[SurrogateReading]:
         """Label, whether it is the given one, how sure the given one is, and perplexity of each text."""
@@ -319,7 +301,7 @@ class Classes:
         """A batch, by one thread: several threads on one small matrix product mostly wait for each other."""
         torch.set_num_threads(1)
         with torch.inference_mode():
-            return self.network.read(items, self.vocabulary.rare)
+            return self.network.read(items, self.rare)
 
     def _reading(self, sentence: Sentence, chances: Tensor, surprise: float) -> SurrogateReading:
         wanted = labels(sentence)
@@ -341,12 +323,12 @@ def read_labels(chances: Tensor, known: Sequence[str], wanted: Labels) -> tuple[
     return tuple(known[row.index(max(row))] for row in rows), sure, surest
 
 
-def make_item(sentence: Sentence, vocabulary: FoldVocabulary, classes: dict[str, int]) -> WordItem:
+def make_item(sentence: Sentence, vocabulary: TokenVocabulary, classes: dict[str, int]) -> WordItem:
     """The sentence as numbers; classes are 0 where they are not known, which reading does not look at. A text without
     a word is one unknown.
     """
     spans = pieces(sentence.text)
-    words = [vocabulary.number(sentence.text[start:end]) for start, end in spans] or [UNKNOWN]
+    words = [vocabulary.number(sentence.text[start:end].lower(), UNKNOWN) for start, end in spans] or [UNKNOWN]
     asked = (
         [WHOLE]
         if sentence.label is not None
@@ -380,13 +362,13 @@ class ClassTrainer:
     def fit(self, train: Sequence[Sentence], valid: Sequence[Sentence], seed: int, folder: Path) -> Classes:
         """The epoch that tells most of `valid` right wins, the last of equals; without `valid` the last."""
         known = tuple(sorted({label for sentence in train for label in labels(sentence)}))
-        vocabulary = FoldVocabulary.of((cut(sentence.text) for sentence in train), self.config.least, self.config.most)
+        vocabulary, rare = count_words((cut(sentence.text) for sentence in train), self.config.least, self.config.most)
         classes = {label: i for i, label in enumerate(known)}
         items = [make_item(sentence, vocabulary, classes) for sentence in train]
         config = sized(self.config, sum(map(len, items)), self.epochs)
         with scope(config.threads, seed_of(seed, "two ways")):
             network = TwoWay(len(vocabulary), len(known), config)
-        made = Classes(network, vocabulary, known, config, threads=self.threads)
+        made = Classes(network, vocabulary, rare, known, config, self.threads)
 
         def right() -> float:
             readings = made.read(valid)
