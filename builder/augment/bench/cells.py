@@ -19,8 +19,7 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from builder.augment.bench.augmented import NONE, Augmented, of_sets
-from builder.augment.bench.classifiers import Choice, ClassifierConfig, ClassifierItem, Means, check, classes, spans
-from builder.augment.bench.classifiers import Task as ClassifierTask
+from builder.augment.bench.classifiers import Choice, ClassifierConfig, Means, check, classes, spans
 from builder.augment.bench.reading import BenchRow, Task, digest, example, item
 from builder.core.code import code_digest
 from builder.core.errors import ConfigError, InputError, ModelError, install_command
@@ -31,7 +30,7 @@ from builder.gold.metrics import Answer, micro
 from builder.learning.task import Progress, TaggerConfig, sized
 
 if TYPE_CHECKING:
-    from builder.augment.bench.learn import TrainedClassifier
+    pass
 
 # ---- Scores in percent
 
@@ -324,10 +323,12 @@ def _trained(
 ) -> tuple[dict[str, float], str]:
     if plan.asked.task == "aste" or model is None:
         return _tagged(plan, rows, config, seed, scratch), ""
+    from builder.augment.bench.learn import learn
+
     assert isinstance(config, ClassifierConfig)
     task = plan.asked.task
     train, valid, test = ([item(row, task) for row in part] for part in (rows, plan.valid, plan.test))
-    fitted = fit(model, task, train, valid, seed, scratch, replace(plan.means, base=model.base), config)
+    fitted = learn(model, task, train, valid, seed, scratch, plan.means, config)
     predictions = fitted.predict(test)
     if task == "ate":
         return spans([item.spans for item in test], [item.spans for item in predictions]), ""
@@ -343,27 +344,3 @@ def _tagged(
     train, valid, test = ([example(row) for row in part] for part in (rows, plan.valid, plan.test))
     tagger = train_tagger(train, valid, config, seed, scratch)
     return triplets([row.triplets for row in test], tagger.predict([row.text for row in test]))
-
-
-def fit(
-    choice: Choice,
-    task: ClassifierTask,
-    train: Sequence[ClassifierItem],
-    valid: Sequence[ClassifierItem],
-    seed: int,
-    checkpoints: Path,
-    means: Means | None = None,
-    config: ClassifierConfig | None = None,
-) -> TrainedClassifier:
-    """Train a model. The epoch with the best accuracy, or exact span F1, on `valid` wins; without `valid` the last.
-
-    Raises:
-        ModelError: there is nothing to learn (no item, one class, no span), or the loss is no number any more.
-    """
-    check(task, train)
-    try:
-        from builder.augment.bench.learn import learn
-    except ModuleNotFoundError as error:
-        raise ModelError(f"{choice.name} needs {error.name}", fix=install_command("paper")) from error
-    means = means or Means(base=choice.base)
-    return learn(choice, task, train, valid, seed, checkpoints, means, config or choice.config)

@@ -13,11 +13,11 @@ import hashlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from builder.augment.bench import plots
-from builder.augment.bench.cells import BenchPlan, Spread, config_of, fit
+from builder.augment.bench.cells import BenchPlan, Spread, config_of
 from builder.augment.bench.plan import write_files
 from builder.augment.bench.reading import BenchRow, item
 from builder.core.errors import ConfigError, InputError
@@ -135,6 +135,8 @@ def measure_shift(plan: BenchPlan, report: Progress | None = None) -> list[Shift
     """
     if plan.asked.task == "aste":
         raise ConfigError("the shift is of classifiers' features", where="--shift", fix="take --task absc, tc or ate")
+    from builder.augment.bench.learn import learn
+
     task = plan.asked.task
     sets = {"test": plan.test, "source": plan.train, **{name: made.rows for name, made in plan.augmented.items()}}
     shown = {name: [item(row, task) for row in _drawn(rows)] for name, rows in sets.items()}
@@ -147,7 +149,7 @@ def measure_shift(plan: BenchPlan, report: Progress | None = None) -> list[Shift
             report(n, len(due), f"{model.shown}, seed {seed}")
         scratch = plan.asked.workdir / "training" / f"shift-{model.name}"
         config = config_of(plan, model)
-        fitted = fit(model, task, train, valid, seed, scratch, replace(plan.means, base=model.base), config)
+        fitted = learn(model, task, train, valid, seed, scratch, plan.means, config)
         shutil.rmtree(scratch, ignore_errors=True)
         out.append(analyse(model.shown, "test", {name: fitted.features(items) for name, items in shown.items()}, seed))
     return out
