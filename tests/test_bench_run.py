@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import random
 import re
@@ -108,28 +107,23 @@ def done(data: Path) -> tuple[Path, str]:
 
 def test_a_bench_writes_table_numbers_and_figures(done: tuple[Path, str]) -> None:
     workdir, out = done
-    names = ["bench.md", "bench.csv", "bench.json", "bench-means.svg", "bench-copies.svg"]
+    names = ["bench.md", "bench.json", "bench-means.svg", "bench-copies.svg"]
     assert out.splitlines()[-1].endswith(": " + ", ".join(names))
     assert all((workdir / name).stat().st_size > 100 for name in names)
-    with (workdir / "bench.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [(row["method"], row["copies"]) for row in rows] == [
-        ("none", "0"),
-        ("front.jsonl", "1"),
-        ("front.jsonl", "2"),
-    ]
-    source, one, two = (int(row["rows"]) for row in rows)
+    told = json.loads((workdir / "bench.json").read_text(encoding="utf-8"))
+    lines = told["lines"]
+    assert [(line["method"], line["copies"]) for line in lines] == [("none", 0), ("front.jsonl", 1), ("front.jsonl", 2)]
+    source, one, two = (line["rows"] for line in lines)
     assert one == 2 * source
     assert two == 3 * source
-    told = json.loads((workdir / "bench.json").read_text(encoding="utf-8"))
     assert len(told["cells"]) == 6
-    for row, line in zip(rows, told["lines"], strict=True):
+    for line in lines:
         values = [
             cell["scores"]["accuracy"]
             for cell in told["cells"]
-            if (cell["method"], str(cell["copies"])) == (row["method"], row["copies"])
+            if (cell["method"], cell["copies"]) == (line["method"], line["copies"])
         ]
-        assert float(row["accuracy_mean"]) == pytest.approx(sum(values) / 2, abs=1e-4)
+        assert line["spreads"]["accuracy"]["mean"] == pytest.approx(sum(values) / 2, abs=1e-4)
         assert line["spreads"]["accuracy"]["values"] == values
     assert "with 2 seeds p cannot be below 0.333" in out
     page = (workdir / "bench.md").read_text(encoding="utf-8")
@@ -141,7 +135,7 @@ def test_a_bench_writes_table_numbers_and_figures(done: tuple[Path, str]) -> Non
 
 def test_a_run_that_was_stopped_goes_on_and_gives_the_same(done: tuple[Path, str], data: Path, here: Command) -> None:
     workdir, out = done
-    before = (workdir / "bench.csv").read_bytes()
+    before = (workdir / "bench.md").read_bytes()
     files = sorted((workdir / "cells").glob("*.json"))
     assert len(files) == 6
     files[0].unlink()
@@ -149,7 +143,7 @@ def test_a_run_that_was_stopped_goes_on_and_gives_the_same(done: tuple[Path, str
     kept = {path: path.stat().st_mtime_ns for path in files[2:]}
     again = here(*options(data, workdir))
     assert again.out == out
-    assert (workdir / "bench.csv").read_bytes() == before
+    assert (workdir / "bench.md").read_bytes() == before
     assert {path: path.stat().st_mtime_ns for path in files[2:]} == kept, "what was whole is not trained again"
     assert len(json.loads(files[1].read_text(encoding="utf-8"))["result"]["scores"]) == 2
     assert not list((workdir / "training").iterdir()), "checkpoints go when a cell is done"

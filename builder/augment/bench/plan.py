@@ -211,7 +211,6 @@ def write(plans: Sequence[BenchPlan], cells: Sequence[Cell], command: str) -> tu
         "bench.md": "\n".join(
             [f"# {title}\n\n{lead}\n", plots.text(lines, [f"- {line}" for line in foot], markdown=True), drawn]
         ),
-        "bench.csv": plots.as_csv(lines),
         "bench.json": plots.as_json(lines, cells, about),
         **{f"bench-{name}.svg": svg for name, _, svg in figures},
     }

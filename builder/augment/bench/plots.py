@@ -6,7 +6,6 @@ source and its p value. Pure. `builder.augment.bench.cells.check_extra` says bef
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Sequence
@@ -107,22 +106,6 @@ def footer(rows: Sequence[TableLine], seeds: int, task: str) -> list[str]:
         out.append("with 1 seed there is neither deviation nor test")
     out += [f"note: {line.model} on {shown_name(line)}: {', '.join(line.notes)}" for line in rows if line.notes]
     return out
-
-
-def as_csv(rows: Sequence[TableLine]) -> str:
-    """The table as CSV."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    names = list(rows[0].spreads)
-    columns = [f"{name}_{part}" for name in names for part in ("mean", "deviation")]
-    writer.writerow(["method", "copies", "model", "rows", *columns, "gain", "p"])
-    for line in rows:
-        numbers = [
-            f"{value:.4f}" for name in names for value in (line.spreads[name].mean, line.spreads[name].deviation)
-        ]
-        last = ["" if value is None else f"{value:.4f}" for value in (line.gain, line.p)]
-        writer.writerow([line.method, line.copies, line.model, line.rows, *numbers, *last])
-    return out.getvalue()
 
 
 def as_json(rows: Sequence[TableLine], cells: Sequence[Cell], about: dict[str, object]) -> str:
