@@ -295,19 +295,14 @@ class Classes:
                     strict=True,
                 ):
                     chances[i], surprise[i] = rows, value
-        return [self._reading(*outcome) for outcome in zip(sentences, chances, surprise.tolist(), strict=True)]
+        read = zip(sentences, chances, surprise.tolist(), strict=True)
+        return [read_outcome(sentence, self.known, rows, value) for sentence, rows, value in read]
 
     def _read(self, items: Sequence[WordItem]) -> tuple[Tensor, Tensor]:
         """A batch, by one thread: several threads on one small matrix product mostly wait for each other."""
         torch.set_num_threads(1)
         with torch.inference_mode():
             return self.network.read(items, self.rare)
-
-    def _reading(self, sentence: Sentence, chances: Tensor, surprise: float) -> SurrogateReading:
-        wanted = labels(sentence)
-        names, sure, surest = read_labels(chances, self.known, wanted)
-        plexity = round(math.exp(min(surprise, 50.0)), 4)
-        return SurrogateReading(" ".join(names), names == wanted, sure, plexity, surest)
 
 
 def read_labels(chances: Tensor, known: Sequence[str], wanted: Labels) -> tuple[Labels, float, float]:
@@ -321,6 +316,13 @@ def read_labels(chances: Tensor, known: Sequence[str], wanted: Labels) -> tuple[
     given = [row[known.index(label)] if label in known else 0.0 for row, label in zip(rows, wanted, strict=True)]
     sure, surest = (round(min(each, default=1.0), 6) for each in (given, list(map(max, rows))))
     return tuple(known[row.index(max(row))] for row in rows), sure, surest
+
+
+def read_outcome(sentence: Sentence, known: Sequence[str], chances: Tensor, surprise: float) -> SurrogateReading:
+    """What a surrogate says of a sentence, from the chances of the `known` labels and the mean surprise of a token."""
+    wanted = labels(sentence)
+    names, sure, surest = read_labels(chances, known, wanted)
+    return SurrogateReading(" ".join(names), names == wanted, sure, round(math.exp(min(surprise, 50.0)), 4), surest)
 
 
 def make_item(sentence: Sentence, vocabulary: TokenVocabulary, classes: dict[str, int]) -> WordItem:

@@ -12,7 +12,6 @@ trained.)
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -34,8 +33,8 @@ from builder.augment.bench.classifiers import (
 from builder.augment.bench.encoders import PretrainedEncoder
 from builder.augment.bench.learn import TrainedClassifier, learn
 from builder.augment.method_settings import BoostSettings
-from builder.augment.methods.boost_embedded import read_labels
-from builder.augment.methods.boost_filters import SurrogateReading, labels
+from builder.augment.methods.boost_embedded import read_outcome
+from builder.augment.methods.boost_filters import SurrogateReading
 from builder.augment.records import Sentence
 from builder.augment.settings import AugmentSettings
 from builder.learning.checkpoint import tensor_digest
@@ -102,11 +101,6 @@ class MaskedModel:
         return logits.cpu()
 
 
-def perplexity(surprise: float) -> float:
-    """The perplexity of a mean surprise, bounded so that it stays a number."""
-    return round(math.exp(min(surprise, 50.0)), 4)
-
-
 # ---- The surrogate
 
 LANGUAGE = 0.3
@@ -131,12 +125,8 @@ class HubSurrogate:
         surprise = self.model.surprise([sentence.text for sentence in sentences], config.threads)
         items = [_items(sentence) for sentence in sentences]
         chances = self.classifier.chances([item for own in items for item in own])
-        out = []
-        for sentence, rows, value in zip(sentences, torch.split(chances, list(map(len, items))), surprise, strict=True):
-            names, sure, surest = read_labels(rows, self.classifier.labels, labels(sentence))
-            right = names == labels(sentence)
-            out.append(SurrogateReading(" ".join(names), right, sure, perplexity(value), surest))
-        return out
+        read = zip(sentences, torch.split(chances, list(map(len, items))), surprise, strict=True)
+        return [read_outcome(sentence, self.classifier.labels, rows, value) for sentence, rows, value in read]
 
 
 def _items(sentence: Sentence) -> list[ClassifierItem]:

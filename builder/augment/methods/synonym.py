@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Protocol
 
 from builder.augment.constraints import english_words
 from builder.augment.method_settings import SynonymSettings as Options
@@ -34,23 +33,13 @@ _TRIES = 3
 OWN_SETS = Path(__file__).with_name("synonyms_zh.txt")
 
 
-class Thesaurus(Protocol):
-    """What gives the synonyms of a word."""
-
-    @property
-    def signature(self) -> str: ...
-
-    def synonyms(self, word: str, simplified: bool = False) -> Sequence[str]:
-        """What may stand for a word of a sentence, in the sentence's script and the word's case; none where nothing
-        may.
-        """
-
-
 @dataclass(frozen=True, slots=True)
 class Synonym:
-    """Looks words up, draws, replaces. `rate` of the words that can be replaced are, at least one."""
+    """Looks words up, draws, replaces. `rate` of the words that can be replaced are, at least one. The thesaurus gives
+    synonyms in the sentence's script and the word's case.
+    """
 
-    thesaurus: Thesaurus
+    thesaurus: Sets | English
     rate: float
 
     @property
