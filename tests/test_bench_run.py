@@ -459,16 +459,16 @@ def test_rows_in_which_the_rules_no_longer_find_a_triplet_are_left_out(
 
 def test_a_rewritten_row_keeps_its_labels_by_arithmetic_or_is_none() -> None:
     (row,) = (one for one in [BenchRow("r", "the hot soup is good", (Mark(8, 12),), "POS", (8, 12))])
-    moved = rewritten(row, [Edit(4, 7, "lukewarm")], None, (Mark(13, 17),), 0)
-    assert moved is not None
+    moved = rewritten(row, Rewrite("r", (Edit(4, 7, "lukewarm"),)), 0)
+    assert moved is not None and moved.marks == (Mark(13, 17),)
     assert (moved.text, moved.text[slice(*moved.aspect or (0, 0))], moved.source, moved.label) == (
         "the lukewarm soup is good",
         "soup",
         "r",
         "POS",
     )
-    assert rewritten(row, [Edit(8, 12, "stew")], None, (), 0) is None
-    flipped = rewritten(row, [Edit(16, 20, "bad")], "NEG", (), 0)
+    assert rewritten(row, Rewrite("r", (Edit(8, 12, "stew"),)), 0) is None
+    flipped = rewritten(row, Rewrite("r", (Edit(16, 20, "bad"),), label="NEG"), 0)
     assert flipped is not None and flipped.label == "NEG"
 
 

@@ -146,9 +146,7 @@ SHORTEST, LONGEST = 0.5, 2.0
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A candidate with its text and the place of every mark in it; None where an edit touches a mark that the
-    candidate does not relabel.
-    """
+    """A candidate with its text and the place of every mark in it, see `place_marks`."""
 
     source: Sentence
     candidate: Rewrite
@@ -171,15 +169,22 @@ class Trial:
 
 
 def make_trial(source: Sentence, candidate: Rewrite, cues: Cues) -> Trial:
-    """Apply a candidate; marks are placed by arithmetic, never by searching."""
+    """Apply a candidate."""
+    return Trial(source, candidate, cues, applied(source.text, candidate.edits), place_marks(source.marks, candidate))
+
+
+def place_marks(marks: Sequence[Mark], candidate: Rewrite) -> tuple[Mark | None, ...]:
+    """Where each mark stands after a candidate and what it is then, by arithmetic, never by searching; None where an
+    edit touches one that the candidate does not relabel.
+    """
     changed = {(change.start, change.end): change for change in candidate.changed}
-    marks: list[Mark | None] = []
-    for mark in source.marks:
+    out: list[Mark | None] = []
+    for mark in marks:
         span = mark.start, mark.end
         change = changed.get(span)
         place = replaced(span, candidate.edits) if change else moved(span, candidate.edits)
-        marks.append(Mark(*place, mark.kind, change.polarity if change else mark.polarity) if place else None)
-    return Trial(source, candidate, cues, applied(source.text, candidate.edits), tuple(marks))
+        out.append(Mark(*place, mark.kind, change.polarity if change else mark.polarity) if place else None)
+    return tuple(out)
 
 
 def bad_edits(trial: Trial) -> bool:

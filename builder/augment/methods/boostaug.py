@@ -24,6 +24,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
+from builder.augment.constraints import place_marks
 from builder.augment.method_settings import BoostSettings, Scale
 from builder.augment.methods.boost_filters import (
     Fold,
@@ -38,7 +39,7 @@ from builder.augment.methods.boost_filters import (
     survive,
     whole,
 )
-from builder.augment.records import Mark, Method, Rewrite, Sentence, applied, moved, replaced, rewrite_of
+from builder.augment.records import Method, Rewrite, Sentence, applied, rewrite_of
 from builder.augment.settings import AugmentSettings, make_method
 from builder.core.code import code_digest
 from builder.core.errors import ConfigError
@@ -205,20 +206,11 @@ def _rows(
 
 def changed(sentence: Sentence, candidate: Rewrite) -> Sentence | None:
     """The candidate as a sentence with its label, or marks where they now stand; None where an edit touches one."""
-    marks = tuple(_marks(sentence.marks, candidate))
+    marks = tuple(mark for mark in place_marks(sentence.marks, candidate) if mark)
     if len(marks) < len(sentence.marks):
         return None
     label = sentence.label if candidate.label is None else candidate.label
     return Sentence(sentence.id, applied(sentence.text, candidate.edits), (), marks, label, sentence.language)
-
-
-def _marks(marks: Sequence[Mark], candidate: Rewrite) -> Iterator[Mark]:
-    """Where each now stands, and what it is; without those that an edit touches."""
-    new = {(change.start, change.end): change.polarity for change in candidate.changed}
-    for mark in marks:
-        at = mark.start, mark.end
-        if span := (replaced if at in new else moved)(at, candidate.edits):
-            yield Mark(*span, mark.kind, new.get(at, mark.polarity))
 
 
 def _row(row: dict[str, Any]) -> FoldRow:
