@@ -48,7 +48,6 @@ from builder.core import shards
 from builder.core.errors import ConfigError, InputError, ReleaseError
 from builder.core.files import write_atomically
 from builder.core.machine import uncollected
-from builder.core.records import Triplet
 from builder.core.shards import Crew
 from builder.core.wording import counted, describe_faults
 from builder.language.lexicon.folders import folders_in
@@ -208,7 +207,7 @@ def _pairs(chosen: Sequence[ViewUnit], judged: Judgement, layer_rows: Sequence[L
     """Sources and what was made of them, with their triplets in the same order."""
     before = {unit.sentence.id: _held(unit) for unit in chosen}
     return [
-        (before[trial.source.id], (row["text"], _triplets(row)))
+        (before[trial.source.id], (row["text"], list(map(triplet, row["triplets"]))))
         for trial, row in zip(judged.kept, layer_rows, strict=True)
     ]
 
@@ -241,10 +240,6 @@ def _held(unit: ViewUnit) -> Held:
     """A source sentence as a text of its own, its triplets in the order in which `layer_row` puts them."""
     triplets = [triplet(row).shifted(-unit.start) for row in unit.triplets]
     return unit.sentence.text, sorted(triplets, key=lambda held: (held.opinion.spans, held.aspect.spans))
-
-
-def _triplets(row: LayerRow) -> list[Triplet]:
-    return [triplet(triplet_row) for triplet_row in row["triplets"]]
 
 
 # ---- A file

@@ -14,6 +14,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
+from math import comb
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -96,8 +97,6 @@ def rank_sum(first: Sequence[float], second: Sequence[float]) -> float | None:
 
 def least_p(seeds: int) -> float:
     """The smallest p value that a two-sided rank-sum test of n against n values can have: 2 / C(2n, n)."""
-    from math import comb
-
     return 2 / comb(2 * seeds, seeds)
 
 

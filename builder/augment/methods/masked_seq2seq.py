@@ -111,10 +111,7 @@ class MaskedSeq2Seq:
 
 
 def load(
-    settings: MaskedSeq2SeqSettings,
-    sentences: Sequence[Sentence],
-    place: Workplace,
-    corpus: Sequence[Sentence] = (),
+    settings: MaskedSeq2SeqSettings, sentences: Sequence[Sentence], place: Workplace, corpus: Sequence[Sentence] = ()
 ) -> MaskedSeq2Seq:
     """The method with the model that belongs to these sentences and settings: read, or trained now and kept. `corpus`
     are the raw sentences that `settings.corpus` names.

@@ -188,11 +188,6 @@ class FragmentSource:
         return out
 
 
-def learnable(ids: Sequence[int], network: LabelledSeq2Seq) -> bool:
-    """Whether a network is trained on a sentence: it is neither too short nor too long."""
-    return bool(weight(len(ids))) and len(ids) < network.core.longest
-
-
 def embedded(size: int, width: int, used: bool, seed: int) -> LabelledSeq2Seq:
     """The embedded network with random weights; `used`: whether labels are."""
     with scope(1, seed):
@@ -225,7 +220,7 @@ def train_fragments(
     to. `base` names the weights that training begins with; a token of a fragment counts as one. Returns the digest.
     """
     tokens = [_labelled_tokens(sentence, inventory) for sentence in sentences]
-    long_enough = [n for n, (ids, _) in enumerate(tokens) if learnable(ids, network)]
+    long_enough = [n for n, (ids, _) in enumerate(tokens) if SHORT < len(ids) < network.core.longest]
     if not long_enough:
         raise ModelError(
             f"no sentence of more than five tokens to learn from (of {len(sentences)})",
