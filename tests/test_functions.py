@@ -14,7 +14,7 @@ from builder.engine import make_engine
 from builder.engine.reader import Recipe, make_reader
 from builder.language.lexicon.folders import Folders, find_folders
 from builder.language.lexicon.rules import load_rules
-from builder.pages.rule_book import RuleBook
+from builder.pages.rule_page import RuleBook
 
 WARM = '''
 from itertools import pairwise
