@@ -199,9 +199,10 @@ def build(
     again.
 
     Args:
-        inputs: CSV, TSV, JSON lines, JSON, Parquet or XLSX files (.gz too); the shipped sample if there are none. Or a
-            table with a review a row: a pandas.DataFrame, a datasets.Dataset, or a list of dictionaries. Its rows are
-            kept in the working directory as `reviews.jsonl`; its columns are guessed or named as those of a file.
+        inputs: CSV, TSV, JSON lines, JSON, Parquet or XLSX files, or plain text with a review a line (.gz too); the
+            shipped sample if there are none. Or a table with a review a row: a pandas.DataFrame, a datasets.Dataset, or
+            a list of dictionaries. Its rows are kept in the working directory as `reviews.jsonl`; its columns are
+            guessed or named as those of a file.
         workdir: the working directory; made if it is not there.
         out: where releases go, each in a directory of its own.
         config: a TOML file with settings.
