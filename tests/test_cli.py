@@ -157,6 +157,8 @@ def test_help_version_and_a_bare_call_are_answered(here: Command) -> None:
     assert bare.code == 2
     assert bare.err.startswith("Usage: "), "the help as it is, not squeezed into one line"
     assert here("buidl").error.startswith("No such command 'buidl'")
+    assert here("gold", "serve").error == "No such command 'serve'; it is `builder serve`"
+    assert here("build", "--set", "name=mine").error == "option: unknown key 'name'; did you mean 'release.name'?"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
