@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -171,8 +171,8 @@ class BuildResult:
     """
 
     workdir: Path
-    counts: Mapping[str, Counts]
-    seconds: Mapping[str, float]
+    counts: Mapping[str, Counts] = field(repr=False)
+    seconds: Mapping[str, float] = field(repr=False)
     release: Release | None
 
     def extractor(self, source: str = "") -> Extractor:
