@@ -81,9 +81,9 @@ def find_path(kept: str, workdir: Path, before: Path | None = None) -> Path:
 
 
 def _shorten(path: Path) -> Path:
-    """A path as one types it: relative to the current directory where it stands in there."""
+    """A path as one types it: relative to the current directory where it stands in there, unless that is the root."""
     here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
+    return path.relative_to(here) if here.name and path.is_relative_to(here) else path
 
 
 # ---- The name of a dataset

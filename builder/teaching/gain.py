@@ -3,7 +3,7 @@
 In: labelled reviews (builder.teaching.label_sources), and the folders of words, rules and model. Out: precision, recall
 and F1 on reviews that taught nothing, before and after so many labels; what each part of the lessons brings by itself;
 and what the switches of a release would bring. Rules and the shipped model read together, as a build does. Triplets
-that people judged one by one teach too with every size; they are never scored.
+that people judged one by one teach along with every size; they are never scored.
 """
 
 from __future__ import annotations
