@@ -272,7 +272,7 @@ def remembered(workdir: Path, out: Path | None = None) -> Build:
             fix="build again, or use another --workdir",
         ) from error
     before = Path(kept.get("workdir", workdir))
-    inputs = tuple(_shorten(find_path(path, workdir, before)) for path in kept["inputs"])
+    inputs = tuple(find_path(path, workdir, before) for path in kept["inputs"])
     known, own = (find_path(kept["out"], place) for place in (before, workdir))
     copied = before.resolve() != workdir.resolve() and (before / db.NAME).is_file()
     owner = before if copied and not out and own == known else None
