@@ -157,6 +157,8 @@ def test_help_version_and_a_bare_call_are_answered(here: Command) -> None:
     assert bare.code == 2
     assert bare.err.startswith("Usage: "), "the help as it is, not squeezed into one line"
     assert here("buidl").error.startswith("No such command 'buidl'")
+    assert here("gold", "serve").error == "No such command 'serve'; it is `builder serve`"
+    assert here("build", "--set", "name=mine").error == "option: unknown key 'name'; did you mean 'release.name'?"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -284,8 +286,8 @@ def test_sql_says_so_when_it_shows_only_some_of_the_rows(built: Built, here: Com
 @pytest.mark.parametrize(
     ("statement", "words"),
     [
-        ("DELETE FROM reviews", "this is no reading, and nothing else is allowed here; ask with SELECT"),
-        ("VACUUM INTO 'beside.db'", "this is no reading"),
+        ("DELETE FROM reviews", "only reading is allowed here; ask with SELECT"),
+        ("VACUUM INTO 'beside.db'", "only reading is allowed here"),
         ("SELECT 1; DELETE FROM reviews", "You can only execute one statement at a time."),
         ("SELEC 1", 'near "SELEC": syntax error'),
         (

@@ -80,6 +80,9 @@ def test_columns_that_nothing_takes_are_named_with_the_options_that_would(tmp_pa
     wide = write(tmp_path, ",".join(["text", *(f"c{n}" for n in range(30))]) + "\n湯很好喝" + "," * 30 + "\n")
     line = next(line for line in preview(wide, resolve().config).lines() if "unused" in line)
     assert line.startswith("  unused  c0, c1, c2, c3, c4, c5, c6, c7 and 22 more; --id-column")
+    numbered = write(tmp_path, ",text\n7,湯很好喝\n9,飯很香\n")
+    line = next(line for line in preview(numbered, resolve().config).lines() if "unused" in line)
+    assert line.startswith("  unused  a column without a name; --id-column")
 
 
 def test_a_place_column_is_named_and_nothing_is_said_of_masking(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from conftest import Command, environment
 
 from builder.cli.main import cli
+from builder.release.export import extract_output
 from builder.release.export.extract_output import display_width
 
 REVIEW = "餐點不會太鹹，服務人員也很親切"
@@ -147,6 +148,17 @@ def test_csv_has_a_row_for_each_triplet_and_for_each_text_without_one(here: Comm
     for row in rows[:2]:
         assert row["text"][int(row["aspect_start"]) : int(row["aspect_end"])] == row["aspect"]
         assert "".join(row["text"][a:b] for a, b in json.loads(row["opinion_spans"])) == row["opinion"]
+
+
+def test_csv_that_would_repeat_a_long_text_without_end_is_refused(
+    here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extract_output, "LARGEST_CSV", 6 * len(REVIEW) - 1)
+    assert here("extract", REVIEW, "--output", tmp_path / "out.csv").error == (
+        "text 1 and its 2 triplets would take 0 MB in a CSV; write JSON lines: --output FILE.jsonl, or --format jsonl"
+    )
+    assert not (tmp_path / "out.csv").exists()
+    assert here("extract", REVIEW, "--output", tmp_path / "out.jsonl").code == 0
 
 
 @pytest.mark.parametrize(

@@ -214,6 +214,17 @@ def test_a_build_of_another_dataset_does_not_replace_what_a_folder_holds(
     pipeline.run(unnamed, until="ingest", overwrite=True)
 
 
+def test_releases_inside_the_current_directory_are_remembered_as_one_types_them(
+    built: Built, here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.csv").write_bytes(built.reviews.read_bytes())
+    assert here("build", "mine.csv", "--workdir", "w", "--out", "shelf", "--until", "ingest").code == 0
+    assert builds.remembered(Path("w")).out == Path("shelf")
+    monkeypatch.chdir("/")
+    assert builds.remembered(tmp_path / "w").out == tmp_path / "shelf"
+
+
 def test_files_may_be_added_to_a_dataset(built: Built, tmp_path: Path) -> None:
     workdir = built.copy(tmp_path)
     more = tmp_path / "more.csv"

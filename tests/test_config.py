@@ -111,6 +111,10 @@ def test_an_empty_file_or_an_empty_table_is_no_mistake(tmp_path: Path) -> None:
             "[rules]\nconvention = 'papr'",
             "build.toml: rules.convention = 'papr' is not one of 'natural', 'paper', 'described'",
         ),
+        (
+            "[release]\nname = '../other'",
+            'build.toml: release.name = "../other" is not a name without slashes, and no dot first',
+        ),
         ("seed = 'a'", "build.toml: seed = 'a' is no int"),
         ("seed = 1.5", "build.toml: seed = 1.5 is no int"),
         ("seed = true", "build.toml: seed = True is no int"),

@@ -205,7 +205,7 @@ def test_labels_of_a_users_own_table_are_located_and_what_is_not_in_the_text_is_
     assert ran.code == 0, ran.err
     assert "left out: 1 label; their reviews are not scored" in ran.err
     assert "  row 26: 不在這裡 好吃 POS: aspect not in the text" in ran.err
-    assert "24 labelled reviews, 1 random halves" in ran.out and "triplets of 1 more reviews teach along" in ran.out
+    assert "24 labelled reviews, 1 random halves" in ran.out and "triplets of 1 more reviews teach too" in ran.out
 
 
 def test_labels_that_do_not_fit_their_reviews_teach_nothing(here: Command, tmp_path: Path) -> None:

@@ -440,7 +440,7 @@ def test_a_build_that_has_only_begun_has_a_report_too(tmp_path: Path) -> None:
 def test_a_real_build_reports_itself(built: Built, here: Command, tmp_path: Path) -> None:
     ran = here("report", "--workdir", built.workdir, "--out", tmp_path / "a.html", "--samples", "20")
     assert ran.code == 0, ran.err
-    assert re.fullmatch(r".*a\.html: 13 sections, \d+ tables, \d+ not there yet, \d+ kB\n", ran.out)
+    assert re.fullmatch(r".*a\.html: 13 sections, \d+ tables, \d+ without data yet, \d+ kB\n", ran.out)
     text = Tags((tmp_path / "a.html").read_text(encoding="utf-8")).said
     assert "gold (not stated who labelled)" in text
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html"]

@@ -306,4 +306,4 @@ def test_the_time_limit_of_sql_is_the_users(built: Built, here: Command) -> None
 
 
 def test_sql_loads_no_extension(built: Built, here: Command) -> None:
-    assert "this is no reading" in here("sql", "SELECT load_extension('x')", "--workdir", built.workdir).error
+    assert "only reading is allowed here" in here("sql", "SELECT load_extension('x')", "--workdir", built.workdir).error

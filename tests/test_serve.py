@@ -35,7 +35,7 @@ from hypothesis import strategies as st
 from builder.core.errors import ReleaseError, install_command
 from builder.core.markup import HIDDEN, SpanMark, lanes
 from builder.core.records import Element, Polarity, ReadWord, Reasons, Span, Triplet
-from builder.pages.plain_story import tell_story
+from builder.pages.plain_story import list_legend, tell_story
 from builder.pages.serve import answering, app, plugin
 from builder.release.reading import opened
 from builder.release.reading import rows as read_rows
@@ -400,6 +400,8 @@ def test_the_triplet_page_tells_what_explain_tells(served: Any, workdir: Path) -
     for step in told.steps:
         assert step.detail.replace("<", "&lt;").replace(">", "&gt;") in page
         assert step.detail in text
+    for line in (text.split("\n")[2], *list_legend(text)):
+        assert f">{line.strip()}</" in page
     assert "a &lt;b&gt; source" in page
     assert "a <b> source" in text
     other = get(served, f"/triplet/{triplets.triplet_id(1, triplet(PLAIN, (0, 2), ((2, 4), (5, 6))))}").text

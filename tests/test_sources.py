@@ -65,6 +65,7 @@ def xlsx(rows: list[list[object]] | None = None, more: list[list[object]] | None
 CONTENT: dict[str, Callable[[], bytes]] = {
     ".csv": lambda: delimited(","),
     ".tsv": lambda: delimited("\t"),
+    ".txt": lambda: delimited("\t"),
     ".jsonl": lambda: "\n".join(json.dumps(record, ensure_ascii=False) for record in RECORDS).encode(),
     ".ndjson": lambda: "".join(json.dumps(record) + "\r\n" for record in RECORDS).encode(),
     ".json": lambda: json.dumps(RECORDS, ensure_ascii=False, indent=1).encode(),
@@ -123,8 +124,44 @@ def test_an_ending_is_read_in_any_case(tmp_path: Path) -> None:
 
 
 def test_an_unknown_ending_lists_the_known_ones(tmp_path: Path) -> None:
-    message = refused(tmp_path, "reviews.txt", "text\n好吃\n")
-    assert message == f"reviews.txt: unknown ending '.txt'; use one of {', '.join(FORMATS)}"
+    message = refused(tmp_path, "reviews.doc", "text\n好吃\n")
+    assert message == f"reviews.doc: unknown ending '.doc'; use one of {', '.join(FORMATS)}"
+
+
+def test_plain_text_has_a_review_a_line_as_it_stands_there(tmp_path: Path) -> None:
+    content = '湯頭很好喝，便宜；\r\n\r\n "好吃"的店|不錯 \n一句\r二句\n"'
+    expected = ["湯頭很好喝，便宜；", '"好吃"的店|不錯', "一句", "二句", '"']
+    assert texts(rows(tmp_path, "reviews.txt", content)) == expected
+    assert texts(rows(tmp_path, "marked.txt", content.encode("utf-16"))) == expected
+    invalid = "好吃\n".encode() + b"\xe5\xa5 x\n"
+    assert texts(rows(tmp_path, "invalid.txt", invalid)) == ["好吃", "!encoding"]
+
+
+def test_plain_text_that_names_its_columns_is_a_table(tmp_path: Path) -> None:
+    for header in ("編號,評論", '"編號";"評論"', "評論"):
+        content = "\n".join([header, *(header.replace("編號", "7").replace("評論", "好吃") for _ in "12")])
+        assert texts(rows(tmp_path, "reviews.txt", content)) == ["好吃", "好吃"], header
+    named = rows(tmp_path, "own.txt", "想說的,誰\n好吃,我\n", Columns(text="想說的"))
+    assert texts(named) == ["好吃"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "reviews.txt: empty file: no rows; give a file with a header and at least one review"),
+        (
+            "湯頭很好喝\n".encode("big5") * 9,
+            "reviews.txt line 1: most of the file is not UTF-8; first invalid byte at byte 0; it decodes as cp950, "
+            "big5hkscs: add --encoding cp950",
+        ),
+        (
+            b"PK\x03\x04",
+            "reviews.txt: holds zip or Excel data, not text; give the file its right ending, such as .xlsx",
+        ),
+    ],
+)
+def test_what_is_no_plain_text_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    assert refused(tmp_path, "reviews.txt", content) == message
 
 
 def test_the_digest_is_that_of_the_stored_bytes(tmp_path: Path) -> None:

@@ -151,6 +151,8 @@ LAYOUTS: dict[str, list[Case]] = {
     ],
     "first line `sep=;`": [("in.csv", "sep=;\r\n" + table(";"), BOTH), ("in.csv", "sep=\t\n" + table("\t"), BOTH)],
     "Excel's Unicode text": [("in.csv", table("\t").encode("utf-16"), BOTH)],
+    "plain text, a review a line": [("in.txt", f"{SOUP}\r\n\r\n{RICE}", TEXTS)],
+    "table in a `.txt`": [("in.txt", table(delimiter), BOTH) for delimiter in ",;\t|"],
     "backslash escapes (MySQL, Hive)": [
         ("in.csv", ESCAPED, [(f'{SOUP}\n他說"好"', PLACE, None, None)]),
         ("in.tsv", f"店名\t評論\t星等\n{PLACE}\t{SOUP}\\n{RICE}\t\\N\n", [(f"{SOUP}\n{RICE}", PLACE, None, None)]),

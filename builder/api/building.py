@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -171,8 +171,8 @@ class BuildResult:
     """
 
     workdir: Path
-    counts: Mapping[str, Counts]
-    seconds: Mapping[str, float]
+    counts: Mapping[str, Counts] = field(repr=False)
+    seconds: Mapping[str, float] = field(repr=False)
     release: Release | None
 
     def extractor(self, source: str = "") -> Extractor:
@@ -199,9 +199,10 @@ def build(
     again.
 
     Args:
-        inputs: CSV, TSV, JSON lines, JSON, Parquet or XLSX files (.gz too); the shipped sample if there are none. Or a
-            table with a review a row: a pandas.DataFrame, a datasets.Dataset, or a list of dictionaries. Its rows are
-            kept in the working directory as `reviews.jsonl`; its columns are guessed or named as those of a file.
+        inputs: CSV, TSV, JSON lines, JSON, Parquet or XLSX files, or plain text with a review a line (.gz too); the
+            shipped sample if there are none. Or a table with a review a row: a pandas.DataFrame, a datasets.Dataset, or
+            a list of dictionaries. Its rows are kept in the working directory as `reviews.jsonl`; its columns are
+            guessed or named as those of a file.
         workdir: the working directory; made if it is not there.
         out: where releases go, each in a directory of its own.
         config: a TOML file with settings.

@@ -107,7 +107,8 @@ def build(
 ) -> None:  # fmt: skip
     """Turn review files into a released triplet dataset. Without INPUTS: the shipped sample.
 
-    INPUTS are CSV, TSV, JSON lines, JSON, Parquet or XLSX files (.gz too).
+    INPUTS are CSV, TSV, JSON lines, JSON, Parquet or XLSX files, or plain text
+    with a review a line (.gz too).
     """
     from builder.pipeline import pipeline
     from builder.pipeline.builds import check_build

@@ -217,6 +217,7 @@ class Voice:
     def _released(self, done: list[Done]) -> None:
         from builder.pipeline import outcome
         from builder.pipeline.stages.release import UNCHANGED
+        from builder.release.export.extract_output import display_width
 
         path = Path(str(done[-1].counts["path"]))
         if self.manner == "quiet":
@@ -239,9 +240,9 @@ class Voice:
             )
         click.echo("\nNext:")
         commands = list(outcome.list_next_commands(path, self._place()))
-        width = max(len(command) for command, _ in commands)
+        width = max(display_width(command) for command, _ in commands)
         for command, purpose in commands:
-            click.echo(f"  {command:<{width}}  {purpose}")
+            click.echo(f"  {command}{' ' * (width - display_width(command))}  {purpose}")
 
     def _examples(self, path: Path) -> None:
         """A few reviews of the release with their triplets, if there are any."""

@@ -41,7 +41,7 @@ def start(
 ) -> None:  # fmt: skip
     """Begin a domain NAME with labels.
 
-    It reads some of the REVIEWS with the domain `none` and the model that comes along, shows what they find, and opens
+    It reads some of the REVIEWS with the domain `none` and the shipped model, shows what they find, and opens
     the page for labels, the most useful first, with what was found filled in. Run it again to go on.
     """
     from builder.cli.annotate import serve

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -82,6 +83,8 @@ def extract(
     from builder.pipeline.extraction import build_settings, extract_texts, open_system, read_aspects
     from builder.release.export.extract_output import writer
 
+    if system == "rules":  # threads that wait for small products cost more than all of a sentence's; read by OpenBLAS
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     convention, aspects = convention or build_settings(workdir, system).rules.convention, options.pop("aspects")
     domain, device = cast("str | None", options.pop("domain")), cast("str", options.pop("device"))
     texts = _given_texts(given, source, cast("dict[str, str | None]", options))

@@ -278,7 +278,7 @@ def _print_gain(measured: MeasuredGain, splits: int, as_json: bool) -> None:
     click.echo(tabulate(table, headers=headers, floatfmt=formats))
     click.echo(f"{counted(measured.whole, 'labelled review')}, {splits} random halves")
     if measured.partial:
-        click.echo(f"single triplets of {measured.partial:,} more reviews teach along")
+        click.echo(f"single triplets of {measured.partial:,} more reviews teach too")
     shown = [[part.name, f"{part.mean:+.1f}", f"{min(part.gains):+.1f} to {max(part.gains):+.1f}"]
              for part in (*measured.parts, *measured.switches)]  # fmt: skip
     click.echo("\n" + tabulate(shown, headers=["by itself", "gain", "by half"], disable_numparse=True))

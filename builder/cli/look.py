@@ -234,7 +234,7 @@ def _page(made: Report, target: Path) -> None:
     write_atomically(target, content)
     tables = sum(bool(table.rows) for table in made.tables())
     click.echo(
-        f"{target}: {len(made.sections)} sections, {tables} tables, {len(made.tables()) - tables} not there yet, "
+        f"{target}: {len(made.sections)} sections, {tables} tables, {len(made.tables()) - tables} without data yet, "
         f"{len(content) / 1000:.0f} kB"
     )
 

@@ -167,7 +167,7 @@ def main() -> None:
         message = error.format_message().rstrip(".")  # click ends its sentences, and our line goes on
         mark = "" if message.endswith("?") else ";"
         if gone := _find_gone(error):
-            _fail(message, f"; {gone}")
+            _fail(message.partition(". Did you mean")[0], f"; {gone}")
         _fail(message, f"{mark} see `{error.ctx.command_path} --help`" if error.ctx else "")
     except (click.Abort, KeyboardInterrupt):
         _stopped(signal.SIGINT)
@@ -243,8 +243,10 @@ def _find_gone(error: click.UsageError) -> str:
         return ""
     words = {word.strip("'. ") for word in error.message.split()}
     path = f" {error.ctx.command_path}"
+    elsewhere = (f"it is `builder {name}`" for name in cli.places if f"No such command '{name}'" in error.message)
     return next(
-        (new for (name, old), new in GONE.items() if path.endswith(f" {name}") and old.split()[-1] in words), ""
+        (new for (name, old), new in GONE.items() if path.endswith(f" {name}") and old.split()[-1] in words),
+        next(elsewhere, ""),
     )
 
 

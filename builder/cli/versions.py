@@ -118,7 +118,7 @@ def diff(before: Path, after: Path, shape: str, samples: int, fail_on: str) -> N
         else markdown(difference).rstrip("\n")
     )
     changed = sum(difference.counts.values())
-    made = f", made otherwise in {counted(len(difference.made), 'point')}" if difference.made else ""
+    made = f"; differences in what made them: {len(difference.made)}" if difference.made else ""
     click.echo(f"{before} to {after}: {counted(changed, 'change')}, {difference.level}{made}", err=True)
     if (fail_on == "any" and changed) or (
         fail_on in LEVELS and LEVELS.index(difference.level) >= LEVELS.index(fail_on)

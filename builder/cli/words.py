@@ -196,7 +196,7 @@ def rules(ctx: click.Context, workdir: Path, reviews: int, shape: str | None) ->
     """Report what each rule contributes.
 
     What a pairing rule finds, decides, shares with other rules and disputes; how many opinion words a refusing rule
-    holds of, refuses, and shares. `edit` opens the rules in the browser.
+    matches, refuses and shares. `edit` opens the rules in the browser.
     """
     if ctx.invoked_subcommand is not None:
         return

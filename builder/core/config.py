@@ -114,7 +114,9 @@ def _check_key(key: str, known: list[str], where: str) -> None:
     if key in known:
         return
     within = [name for name in known if name.startswith(f"{key}.")]
-    close = difflib.get_close_matches(key, [*known, *{name.partition(".")[0] for name in known}], 1)
+    close = [name for name in known if name.endswith(f".{key}")] or difflib.get_close_matches(
+        key, [*known, *{name.partition(".")[0] for name in known}], 1
+    )
     fix = GONE.get(key) or (
         f"it is a section with {', '.join(within)}"
         if within

@@ -318,6 +318,10 @@ class ReleaseSettings:
             "min_confidence": from_0_to_1(self.min_confidence),
             "max_drop": from_0_to_1(self.max_drop),
             "date": (_is_day(self.date), "a day, YYYY-MM-DD"),
+            "name": (
+                not self.name.startswith(".") and not set(self.name) & {"/", "\\"},
+                "a name without slashes, and no dot first",
+            ),
         }
 
 

@@ -68,7 +68,7 @@ def read_params(rule: Rule, declared: type[Params]) -> Params:
 
 
 def _filled(rule: Rule, given: Mapping[str, object], declared: type[Params]) -> Params:
-    types = get_type_hints(declared)
+    types = _types(declared)
     values: dict[str, object] = {}
     for field in fields(declared):
         wanted = types[field.name]
@@ -85,6 +85,11 @@ def _filled(rule: Rule, given: Mapping[str, object], declared: type[Params]) -> 
 @cache
 def _names(declared: type[DataclassInstance]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(declared))
+
+
+@cache
+def _types(declared: type[DataclassInstance]) -> Mapping[str, object]:
+    return get_type_hints(declared)
 
 
 _CALLED: Mapping[object, str] = {

@@ -62,7 +62,8 @@ def tell_story(connection: sqlite3.Connection, identifier: str, rules: Mapping[s
         what += "; released as an unverified negative" if story.negative else ""
         return f"{story.key}  {what}\n  text      {story.text}"
     text = "\n\n".join("\n".join(_tell(story, triplet, rules, judge)) for triplet in chosen)
-    return "\n".join([text, *_list_legend(text)])
+    legend = ["【aspect】《opinion》", *list_legend(text)]
+    return "\n".join([text, "", *(f"{'       ' if n else 'Signs: '}{line}" for n, line in enumerate(legend))])
 
 
 def story_object(connection: sqlite3.Connection, identifier: str, rules: Mapping[str, str]) -> dict[str, object]:
@@ -79,11 +80,7 @@ def story_object(connection: sqlite3.Connection, identifier: str, rules: Mapping
                 **extracted(history.stored.triplet),
                 "triplet_id": history.public,
                 "sources": list(history.sources),
-                "sentences": [
-                    explain_pair(history, rules),
-                    explain_polarity(history),
-                    *(explain_verdict(history, verdict, judge) for verdict in history.verdicts),
-                ],
+                "sentences": explain_triplet(history, rules, judge),
                 "verdicts": [asdict(verdict) for verdict in history.verdicts],
                 "steps": [asdict(step) for step in history.steps],
                 "released": history.outcome.released,
@@ -98,10 +95,14 @@ def _tell(story: Story, history: TripletStory, rules: Mapping[str, str], judge: 
     triplet = history.stored.triplet
     yield f"{history.public}  ({triplet.aspect.text}, {triplet.opinion.text}, {triplet.polarity})"
     yield "  " + printable(" ".join(marked(story.text, triplet).split("\n")), kept="\u3000\u200d")
-    yield f"  {explain_pair(history, rules)}"
-    yield f"  {explain_polarity(history)}"
-    yield from (f"  {explain_verdict(history, verdict, judge)}" for verdict in history.verdicts)
+    yield from (f"  {sentence}" for sentence in explain_triplet(history, rules, judge))
     yield from _list_details(story, history)
+
+
+def explain_triplet(history: TripletStory, rules: Mapping[str, str], judge: str) -> list[str]:
+    """Why this aspect, why this polarity, and what the model thought, a sentence each."""
+    verdicts = (explain_verdict(history, verdict, judge) for verdict in history.verdicts)
+    return [explain_pair(history, rules), explain_polarity(history), *verdicts]
 
 
 def explain_pair(history: TripletStory, rules: Mapping[str, str]) -> str:
@@ -188,7 +189,6 @@ def _list_details(story: Story, history: TripletStory) -> Iterable[str]:
     yield f"  {'release':<13} {_ENDS[history.outcome.released]:<12} {history.outcome.text}"
 
 
-def _list_legend(text: str) -> list[str]:
+def list_legend(text: str) -> list[str]:
     """What the signs of a story mean, of those that stand in it."""
-    lines = ["【aspect】《opinion》", *(line for pattern, line in _LEGEND if pattern.search(text))]
-    return ["", *(f"{'       ' if n else 'Signs: '}{line}" for n, line in enumerate(lines))]
+    return [line for pattern, line in _LEGEND if pattern.search(text)]

@@ -80,6 +80,12 @@ def find_path(kept: str, workdir: Path, before: Path | None = None) -> Path:
     return path if before is None or path.exists() else (before / kept).resolve()
 
 
+def _shorten(path: Path) -> Path:
+    """A path as one types it: relative to the current directory where it stands in there, unless that is the root."""
+    here = Path.cwd()
+    return path.relative_to(here) if here.name and path.is_relative_to(here) else path
+
+
 # ---- The name of a dataset
 
 _NAMED_AFTER = "named after "
@@ -269,7 +275,8 @@ def remembered(workdir: Path, out: Path | None = None) -> Build:
     inputs = tuple(find_path(path, workdir, before) for path in kept["inputs"])
     known, own = (find_path(kept["out"], place) for place in (before, workdir))
     copied = before.resolve() != workdir.resolve() and (before / db.NAME).is_file()
-    return Build(workdir, out or own, inputs, resolved, before if copied and not out and own == known else None)
+    owner = before if copied and not out and own == known else None
+    return Build(workdir, out or _shorten(own), inputs, resolved, owner)
 
 
 def data_digests(build: Build, lexicon: Lexicon) -> dict[str, object]:

@@ -268,7 +268,7 @@ class Preview:
             yield "  place   none: names of places will NOT be masked; --place-column names the column"
         if self.unused:
             more = len(self.unused) - _NAMED
-            names = ", ".join(printable(name) for name in self.unused[:_NAMED])
+            names = ", ".join(printable(name) or "a column without a name" for name in self.unused[:_NAMED])
             options = [f"--{role}-column" for role in _ROLES if self.columns.get(role) is None]
             hint = f"{', '.join(options)} would take one, " if options else ""
             many = f" and {more:,} more" if more > 0 else ""

@@ -152,8 +152,8 @@ def _describe_panel(context: Context) -> str:
     rated = f" Its confidences are calibrated on {calibration.source}." if calibration else ""
     return (
         f"{SHIPPED_JUDGE}. It scores each triplet of the rules from 0 to 1, and one below {limits.dropped:.3g} is left "
-        f"out. Neutral ones stay all the same, and those of all but {len(limits.judged)} rules. Triplets of the model "
-        f"alone come in from a score of {limits.limit:g}.{rated}"
+        f"out. Neutral ones stay whatever their score, and so do those of all but {len(limits.judged)} rules. Triplets "
+        f"of the model alone come in from a score of {limits.limit:g}.{rated}"
     )
 
 

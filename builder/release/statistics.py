@@ -116,7 +116,7 @@ _SHOWN = {
     "unverified_negatives": "of these, unverified negatives", "rated_reviews": "reviews with a rating",
     "characters": "characters", "length_mean": "characters a review, mean",
     "length_median": "characters a review, median", "triplets": "triplets", "triplets_per_review": "triplets a review",
-    "aspects": "different aspects", "opinions": "different opinions",
+    "aspects": "different aspects, 服務 and 服务 as two", "opinions": "different opinions, 親切 and 亲切 as two",
     "with_owner": "aspects that are an attribute of something named",
     "discontinuous": "triplets with an interrupted aspect or opinion",
 }  # fmt: skip

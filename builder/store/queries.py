@@ -208,7 +208,7 @@ def free(
             what = f"a value or row of the query is longer than {longest / (1 << 20):g} MB"
             raise QueryError(what, fix="cut it with substr, or raise --megabytes of `builder db sql`") from error
         if any(words in str(error) for words in ("not authorized", "authorization denied", "readonly database")):
-            raise QueryError("this is no reading, and nothing else is allowed here", fix=_READING) from error
+            raise QueryError("only reading is allowed here", fix=_READING) from error
         raise QueryError(str(error), fix=_known(connection, statement, str(error))) from error
     finally:
         connection.set_progress_handler(None, 0)

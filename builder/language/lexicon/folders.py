@@ -103,16 +103,14 @@ def pack_lexicon(lexicon: Lexicon) -> dict[str, Any]:
     """Every field of a lexicon as JSON has it, and its words."""
     packed = {field.name: getattr(lexicon, field.name) for field in fields(lexicon) if field.init}
     packed = {name: dict(value) if isinstance(value, Mapping) else value for name, value in packed.items()}
-    for name, kind in _ENTRIES.items():
-        columns = [field.name for field in fields(kind)]
-        packed[name] = [[getattr(entry, column) for column in columns] for entry in packed[name].values()]
+    packed |= {name: list(packed[name].values()) for name in _ENTRIES}
     return packed | {"variants": dict(lexicon.variants.table), "words": lexicon.words()}
 
 
 def _unpack_lexicon(packed: dict[str, Any]) -> Lexicon:
     words, variants = packed.pop("words"), Variants(packed.pop("variants"))
     entries: dict[str, Any] = {
-        name: MappingProxyType({entry[0]: kind(*entry) for entry in packed.pop(name)})
+        name: MappingProxyType({entry[0]: kind._make(entry) for entry in packed.pop(name)})
         for name, kind in _ENTRIES.items()
     }
     lexicon = Lexicon(variants=variants, **entries, **{name: _freeze(value) for name, value in packed.items()})

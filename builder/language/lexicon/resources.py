@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from builder.core.errors import ResourceError, did_you_mean
 from builder.core.settings import RESTAURANT
@@ -55,8 +55,7 @@ def sample_dir() -> Path:
     return _PACKAGE / "sample"
 
 
-@dataclass(frozen=True, slots=True)
-class OpinionEntry:
+class OpinionEntry(NamedTuple):
     """An opinion word: its semantic category and the category's valence (1 to 10; paper, section 3.2.1)."""
 
     word: str
@@ -65,8 +64,7 @@ class OpinionEntry:
     where: str
 
 
-@dataclass(frozen=True, slots=True)
-class AspectEntry:
+class AspectEntry(NamedTuple):
     """An aspect term and its class, for example `price.level`."""
 
     word: str
@@ -245,7 +243,7 @@ def _revalued(opinions: Mapping[str, OpinionEntry], categories: Mapping[str, flo
     """Opinions with the valence that an upper folder gives their category."""
     if all(categories[entry.category] == entry.valence for entry in opinions.values()):
         return opinions
-    return {word: replace(entry, valence=categories[entry.category]) for word, entry in opinions.items()}
+    return {word: entry._replace(valence=categories[entry.category]) for word, entry in opinions.items()}
 
 
 def _read_classes(path: Path) -> dict[str, str]:

@@ -42,10 +42,17 @@ _PIECE = re.compile(rf"\s+|\S{{1,{_CHAIN_CHARS}}}")
 class Embedded:
     """The backend that `load` makes; see the module's docstring."""
 
-    signature: str
+    digests: Mapping[str, str]
+    given: Mapping[str, str]
+    """The user's words as they were given."""
     segmenter: crf.Crf
     parser: parser.Parser
     words: Words
+
+    @property
+    def signature(self) -> str:
+        """Name, digests of the model files and of the user's words; made when asked for: it sorts all words."""
+        return _sign(self.given, self.digests)
 
     def annotate(self, texts: Sequence[str]) -> list[tuple[Token, ...]]:
         """Tokens of each text: they tile it, heads are token indices in the text, every unit has one root."""
@@ -175,9 +182,9 @@ def load(words: Mapping[str, str], models: Path | None = None) -> Embedded:
     A user word that holds whitespace can never be a word and is refused, as is a tag that the segmenter does not have.
     """
     folder = models or MODELS
-    name = _sign(words, folder)
+    digests = _verified(folder)
     segmenter = _segmenter(words, folder)
-    return Embedded(name, segmenter.model, parser.load(folder / FILES[1]), segmenter.words)
+    return Embedded(digests, words, segmenter.model, parser.load(folder / FILES[1]), segmenter.words)
 
 
 def signature(words: Mapping[str, str], models: Path | None = None) -> str:
@@ -185,14 +192,13 @@ def signature(words: Mapping[str, str], models: Path | None = None) -> str:
     there.
     """
     folder = models or MODELS
-    name = _sign(words, folder)
+    digests = _verified(folder)
     if words:
         _segmenter(words, folder)
-    return name
+    return _sign(words, digests)
 
 
-def _sign(words: Mapping[str, str], folder: Path) -> str:
-    digests = _verified(folder)
+def _sign(words: Mapping[str, str], digests: Mapping[str, str]) -> str:
     user_words = "\n".join(f"{word}\t{tag}" for word, tag in sorted(words.items()))
     parts = [f"{name.split('.')[0]}={digest[:12]}" for name, digest in digests.items()]
     parts += [f"words={hashlib.sha256(user_words.encode()).hexdigest()[:12]}", f"rjieba={version('rjieba')}"]

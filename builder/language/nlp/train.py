@@ -181,7 +181,7 @@ def train(
     if any(texts):
         say(f"larger parser: {len(trees)} trees, {len(vectors)} vectors, {epochs} epochs")
         teacher = fit_parser(trees, tags, vectors, seed, sizes=_TEACHER, epochs=epochs, rate=1.5e-3, after_epoch=report)
-        silver = trees_of(embedded.Embedded("", segmenter, teacher, Words.of(files.words)), texts)
+        silver = trees_of(embedded.Embedded({}, {}, segmenter, teacher, Words.of(files.words)), texts)
     say(f"parser: {len(trees)} trees, {len(silver)} of raw text, {len(vectors)} vectors, {epochs} epochs")
     student = fit_parser(trees, tags, vectors, seed, silver=silver, epochs=epochs, after_epoch=report)
     parser.save(student, out / embedded.FILES[1])

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from builder.core.errors import QueryError
+from builder.pages.plain_story import explain_triplet, list_legend
 from builder.pages.serve import overview
 from builder.pages.serve.answering import (
     KINDS,
@@ -27,7 +28,7 @@ from builder.pages.serve.answering import (
     shade_of,
 )
 from builder.reviews.folding import folded_spans
-from builder.store import browse, listing, stories
+from builder.store import browse, listing, runs, stories
 from builder.store.listing import NONE
 
 PAGE = 20
@@ -246,7 +247,11 @@ async def triplet(request: Any, datasette: Any) -> Any:
         confidence = listing.shown_triplets(connection, i).get(row.stored.id, (0, None))[1]
         shade = {row.stored.id: shade_of(confidence)}
         text = marked(story.text, mark_triplets([row.stored], shade))
-        return {"story": story, "chosen": row, "text": text, "confidence": confidence}
+        steps = "\n".join(f"{step.source} {step.kind} {step.detail}" for step in row.steps)
+        return {
+            "story": story, "chosen": row, "text": text, "confidence": confidence,
+            "sentences": explain_triplet(row, {}, runs.judge(connection)), "legend": list_legend(steps),
+        }  # fmt: skip
 
     try:
         context = await ask(datasette, work)

@@ -28,6 +28,10 @@ _COLUMNS = (
     "aspect_category", "owner", "owner_spans", "opinion_full_spans", "opinion_category", "confidence", "verdict",
     "sources", "triplet_id",
 )  # fmt: skip
+LARGEST_CSV = 1 << 30
+"""Bytes of a text in all rows of its triplets, which repeat it, at three a character; one of 10,000 characters has some
+60 million.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,10 @@ def csv_rows(answers: Iterable[AnsweredText], bracketed: bool = False) -> Iterat
     yield _csv_line(_COLUMNS)
     for number, answer in enumerate(answers, start=1):
         key = number if answer.id is None else answer.id
+        size = 3 * len(answer.text) * len(answer.triplets)
+        if size > LARGEST_CSV:
+            what = f"text {key} and its {len(answer.triplets):,} triplets would take {size >> 20:,} MB in a CSV"
+            raise ConfigError(what, fix="write JSON lines: --output FILE.jsonl, or --format jsonl")
         for triplet in answer.triplets or (None,):
             cells: dict[str, object] = {"id": key, "text": answer.text}
             if triplet is not None:

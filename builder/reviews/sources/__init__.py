@@ -32,6 +32,8 @@ FORMATS: dict[str, Reader] = {
     ".csv.gz": delimited.read_csv,
     ".tsv": delimited.read_tsv,
     ".tsv.gz": delimited.read_tsv,
+    ".txt": delimited.read_txt,
+    ".txt.gz": delimited.read_txt,
     ".jsonl": json_values.read_lines,
     ".jsonl.gz": json_values.read_lines,
     ".ndjson": json_values.read_lines,

@@ -1,5 +1,5 @@
 """CSV and TSV: a header and rows, quoted as spreadsheets do. A row that is broken is rejected alone. JSON with such an
-ending is read as JSON.
+ending is read as JSON. Plain text: a review a line, unless it begins as a table or as JSON.
 
 The csv module's strict mode is used because its lenient mode changes texts (`"好吃"的店` loses its quotes) and hides a
 quote that never closes.
@@ -191,6 +191,28 @@ def read_csv(source: Source, columns: Columns) -> Iterator[Row]:
 def read_tsv(source: Source, columns: Columns) -> Iterator[Row]:
     """The rows of a TSV file."""
     return _read(source, columns, "\t")
+
+
+def read_txt(source: Source, columns: Columns) -> Iterator[Row]:
+    """A review a line. What begins with tabs or the names of columns, or has columns that the user names, is a table:
+    spreadsheets call theirs `.txt` too.
+    """
+    codec = codec_of(source)
+    start = _first_lines(source.silently(), codec)
+    head = next((line for line in start if line.strip()), "")
+    named = "text" in roles_of([name.strip(' "') for name in re.split(r"[,;\t|]", head.strip())], columns)
+    if named or "\t" in head.strip() or columns != Columns() or _JSON.match("".join(start[:2])):
+        return _read(source, columns, "\t")
+    return read_table(lambda again: _plain_rows(again, codec), columns, source)
+
+
+def _plain_rows(source: Source, codec: Codec) -> Iterator[RawCells]:
+    """Lines below a header that they lack."""
+    yield RawCells(["text"])
+    for line in lines(source, codec):
+        for part in _parted(line) if "\r" in line.text[:-2] else (line,):
+            if text := part.text.strip():
+                yield RawCells([text], part.number, part.text, _broken([part], codec))
 
 
 def _read(source: Source, columns: Columns, delimiter: str) -> Iterator[Row]:

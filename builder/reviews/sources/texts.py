@@ -1,8 +1,8 @@
 """Texts for `builder extract`: (id, text) in order, from a file in any format that `build` reads, or from a stream.
 
-A stream (standard input, a pipe) and a file that ends in `.txt` hold a text a line. Where the first line begins as JSON
-they hold rows: ours ({"id", "text"}, releases), or rows of the gold files that `builder gold score` reads, as far as
-those hold texts: dimABSA's ({"ID", "Sentence"}, {"ID", "Text"}, lines `ID, Sentence`) and the paper's ({"id",
+A stream (standard input, a pipe) holds a text a line, as a file that ends in `.txt` does. Where its first line begins
+as JSON it holds rows: ours ({"id", "text"}, releases), or rows of the gold files that `builder gold score` reads, as
+far as those hold texts: dimABSA's ({"ID", "Sentence"}, {"ID", "Text"}, lines `ID, Sentence`) and the paper's ({"id",
 "question"}: the text behind `context:`). JSON lines are read as a stream, an array as a whole. All other files, and
 JSON whose text has another name, are read by the readers of `build`. A row without an id gets its number.
 """
@@ -25,7 +25,7 @@ from builder.reviews.sources.columns import REVIEWS
 Text = tuple[object, str]
 STANDARD = Path("-")
 """As a source standard input, as a target standard output."""
-ENDINGS = (*FORMATS, ".txt")
+ENDINGS = tuple(FORMATS)
 """How the names of files with texts end."""
 _TEXT_KEYS = ("text", "Text", "Sentence")
 _FIX = 'each line is {"id": …, "text": "…"} in UTF-8; gold files of dimABSA and of the paper are read too'
@@ -45,7 +45,6 @@ def texts(
     `columns`, `encoding` and `sheet` are for files, which the readers of `build` then read.
     """
     described = columns not in (None, Columns()) or encoding is not None or sheet is not None
-    name = source.name.lower()
     if source == STANDARD or (source.exists() and not source.is_file() and not source.is_dir()):
         if described:
             raise ConfigError("columns, encoding and sheet are those of a file", fix="save the stream to a file first")
@@ -53,19 +52,22 @@ def texts(
     elif described or _is_table(source):
         yield from _from_table(source, columns, encoding, sheet)
     else:
-        yield from _streamed(source, lines=name.endswith(".txt"))
+        yield from _streamed(source, lines=False)
 
 
 def _is_table(source: Path) -> bool:
     """Whether the readers of `build` are to read a file: always, but for JSON rows with the names of texts known here,
-    each on a line of its own or in an array.
+    each on a line of its own or in an array, and for dimABSA's lines.
     """
     name = source.name.lower()
-    if not name.endswith((".json", ".jsonl", ".ndjson")):
-        return name.endswith(tuple(FORMATS))
+    if not name.endswith((".json", ".jsonl", ".ndjson", ".txt")):
+        return name.endswith(ENDINGS)
     try:
         with source.open("rb") as handle:
-            start = handle.read(_LOOK_AT).decode("utf-8-sig", "ignore").lstrip()
+            raw = handle.read(_LOOK_AT)
+        if name.endswith(".txt") and not _JSON.match(raw):
+            return not _HEADER.match(raw)
+        start = raw.decode("utf-8-sig", "ignore").lstrip()
         listed = start.startswith("[")
         start = start.removeprefix("[").lstrip()
         row, end = json.JSONDecoder().raw_decode(start)
