@@ -341,18 +341,6 @@ def load_encoder(source: str, tuning: EncoderTuning, device: str = "auto") -> En
     return replace(made, mark=" " + tensor_digest(weights, json.dumps(made.settings, sort_keys=True)))
 
 
-def keep_layers(foundation: EncoderFoundation, count: int) -> EncoderFoundation:
-    """The foundation with the lowest `count` layers of its encoder alone."""
-    assert foundation.weights is not None, "a loaded encoder"
-    kept = {
-        name: tensor
-        for name, tensor in foundation.weights.items()
-        if not (match := _LAYER.search(name)) or int(match[1]) < count
-    }
-    config = {**foundation.config, "num_hidden_layers": count}
-    return replace(foundation, config=config, weights=kept, mark=f"{foundation.mark} {count} layers")
-
-
 def read_encoder(settings: Mapping[str, Any], folder: Path) -> EncoderFoundation:
     """The foundation of a saved model, without weights; ModelError where its tokenizer is missing or another's."""
     path = folder / TOKENIZER
