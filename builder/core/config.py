@@ -46,24 +46,18 @@ PROFILES: Mapping[str, Mapping[str, object]] = {
     "encoder": {"self_train.variants": ("C",)},
     "paper": {"self_train.confidence": 0.0, "self_train.variants": ("C",), "discriminate.mode": "paper"},
 }
-"""What a profile changes in the defaults: the paper has one discriminator, its own variants, and adds every
-prediction that the discriminator lets through.
-"""
+"""What a profile changes in the defaults: the paper's adds every prediction that its discriminator lets through."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A config and, for each dotted key, the place its value came from:
-    `default`, `profile NAME`, `preset NAME: WHERE`, `FILE` or `option`.
-    """
+    """A config and, for each dotted key, where its value came from: `default`, `profile …`, `option` …"""
 
     config: Config
     origin: Mapping[str, str]
 
     def toml(self) -> str:
-        """All settings as a TOML file that `resolve` reads back;
-        a comment on each line says where its value came from.
-        """
+        """All settings as a TOML file that `resolve` reads back; comments say where each value came from."""
         sections: dict[str, list[str]] = {}
         for key in sorted(self.origin):
             section, _, name = key.rpartition(".")

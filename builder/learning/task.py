@@ -28,9 +28,7 @@ VALENCE: dict[Polarity, float] = {"POS": 8.0, "NEG": 2.5, "NEU": 5.0}
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A review's view and its triplets. To a tagger an example without triplets is a text in which there is nothing
-    to find.
-    """
+    """A review's view and its triplets. To a tagger one without triplets is a text with nothing to find."""
 
     id: str
     text: str

@@ -24,9 +24,7 @@ FLOOR = 0.02
 
 
 def fresh(kept: Sequence[Triplet], proposals: Sequence[Proposal], limits: TrustLimits) -> list[Triplet]:
-    """The sure proposals to take in beside the rule triplets that stay, none of them clashing with those or with
-    another.
-    """
+    """The sure proposals to take in beside the rule triplets that stay, none of them clashing with any."""
     sure = settle([triplet for chance, triplet in proposals if chance >= limits.limit])
     return [triplet for triplet in sure if not any(clashes(triplet, other) for other in kept)]
 
@@ -61,9 +59,7 @@ def _is_beside(other: Triplet, triplet: Triplet) -> bool:
 def merged(
     rules: Sequence[Triplet], stays: Sequence[bool], proposals: Sequence[Proposal], limits: TrustLimits
 ) -> tuple[Triplet, ...]:
-    """What the two views hold together, in text order: the rule triplets that stay (`TrustLimits.place`), each with
-    its story, and what the model adds.
-    """
+    """What the two views hold together, in text order: the rule triplets that stay, and what the model adds."""
     kept = [triplet for triplet, stay in zip(rules, stays, strict=True) if stay]
     kept = widened(kept, proposals)
     return tuple(sorted(kept + fresh(kept, proposals, limits), key=in_place))

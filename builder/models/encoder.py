@@ -201,9 +201,7 @@ class CharacterTokens:
 
 
 class EncoderTrunk(Trunk):
-    """A pretrained encoder, and beside its tokens the characters, of which a token may hold several and which it may
-    not know: Batch -> [B, T, D].
-    """
+    """A pretrained encoder and, beside its tokens, the characters that these may not know: Batch -> [B, T, D]."""
 
     def __init__(self, encoder: Any, vocabulary: Vocabulary, config: NetworkConfig, tuning: EncoderTuning) -> None:
         width = int(encoder.config.hidden_size)
@@ -252,9 +250,7 @@ class EncoderFoundation:
     mark: str = ""
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Weights go to other processes as arrays, which are bytes: torch would send tensors through shared memory, of
-        which containers have little.
-        """
+        """Weights go to other processes as arrays: torch would use shared memory, of which containers have little."""
         own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "weights"}
         arrays = {name: tensor.numpy() for name, tensor in self.weights.items()} if self.weights is not None else None
         return _of_arrays, (own, arrays)

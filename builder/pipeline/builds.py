@@ -105,9 +105,7 @@ def named(build: Build) -> Build:
 
 
 def dataset_of(build: Build) -> dict[str, Any]:
-    """What a working directory holds once its reviews are read: the name of the dataset, its files, and the place from
-    which these are named.
-    """
+    """What a working directory holds: the name of the dataset, its files, and the place from which these are named."""
     inputs = [keep_path(path, build.workdir) for path in build.inputs]
     return {"name": build.name, "inputs": inputs, "workdir": str(build.workdir.resolve())}
 
@@ -171,9 +169,7 @@ def refuse_other_dataset(build: Build) -> None:
 
 
 def refuse_taken_name(build: Build, shelf: Path) -> None:
-    """ReleaseError where a build whose name nobody gave would become the next version of releases that were made
-    elsewhere, of other reviews.
-    """
+    """ReleaseError where an unnamed build would be the next version of releases made elsewhere, of other reviews."""
     releases = existing(shelf, build.name)
     if has_given_name(build) or not releases or _released_into(build, shelf):
         return

@@ -172,9 +172,7 @@ _SPANS = "name the spans of each element in the text; `builder gold gain` alone 
 
 @dataclass(frozen=True, slots=True)
 class TestLayer:
-    """A layer over stored reviews: its name, who labelled it in words and as far as somebody says, its reviews by row
-    id and key, and (review, triplet).
-    """
+    """A layer over stored reviews: its name, who labelled it, its reviews by row id and key, and (review, triplet)."""
 
     name: str
     labelled_by: str
@@ -243,9 +241,7 @@ def read_annotators(given: Iterable[Mapping[str, object]], layer: str, settings:
 
 
 def rows(path: str) -> list[dict[str, object]]:
-    """The rows of a gold file: JSON lines with `id`, `triplets` and perhaps `text` and `annotators`. InputError names a
-    broken line.
-    """
+    """The rows of a gold file: JSON lines with `id`, `triplets`, perhaps `text` and `annotators`. InputError else."""
     if not path:
         return []
     gold_rows: list[dict[str, object]] = []

@@ -326,9 +326,7 @@ def _list_files(facts: Facts, content: package.Files, numbering: _Numbering) -> 
 
 
 def _choose_date(context: Context, undated_manifest: str) -> str:
-    """The day of publication: as set, or SOURCE_DATE_EPOCH, or the day on which this workdir first made this release,
-    or today.
-    """
+    """The day of publication: as set, SOURCE_DATE_EPOCH, when this workdir first made this release, or today."""
     if context.config.release.date:
         return context.config.release.date
     if epoch := os.environ.get("SOURCE_DATE_EPOCH"):

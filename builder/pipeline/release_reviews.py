@@ -299,9 +299,7 @@ def _build(worker: _Worker, task: SplitRange) -> BuiltRange:
 
 
 def build_reviews(context: Context, categories: Categories, task: SplitRange) -> Iterator[BuiltReview]:
-    """The reviews of a range. Labels of people go before those of a language model, and these before what the build
-    says.
-    """
+    """The reviews of a range. Labels of people go before a language model's, and these before what the build says."""
     connection = context.connection
     layers = labelled.layers(connection) if task.split == "test" else {}
     built = (("", triplet) for triplet in _silver(context, task))
@@ -355,9 +353,7 @@ def _unfit(context: Context, stored: Sequence[StoredTriplet], is_labelled: bool)
 
 
 def _silver(context: Context, task: SplitRange) -> Iterable[StoredTriplet]:
-    """The triplets of rules and models for a split, by id. Valid holds what the rules found (Table 7 of the paper),
-    test what the variant accepts for train.
-    """
+    """The triplets of rules and models for a split, by id: in valid those of the rules (Table 7 of the paper)."""
     connection = context.connection
     variant, last = train_source(context)
     model = triplets.source_id(connection, f"{variant}{last}")

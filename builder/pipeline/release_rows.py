@@ -73,9 +73,7 @@ class SplitDraft:
         return [i for n, i in enumerate(self.ids) if n not in self.near]
 
     def digest(self) -> str:
-        """What identifies the texts of the reviews that `rows` gives: no near-duplicate of one stands in another
-        split.
-        """
+        """What identifies the texts of the reviews that `rows` gives: no near-duplicate stands in another split."""
         kept = (self.hashes[HASHED * n : HASHED * (n + 1)] for n in range(len(self.ids)) if n not in self.near)
         return digest_texts(b"".join(kept))
 

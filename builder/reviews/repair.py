@@ -55,9 +55,7 @@ _APART = re.compile(rf"(?<!\S)[{HAN_RANGES}][^\S\n]{{1,3}}[{HAN_RANGES}](?!\S)")
 _TOKEN = re.compile(r"\S+")
 _WORD = re.compile(r"\w\w")
 _LEAST, _WIDEST = 4, 3
-"""Han characters in a row, each by itself, that are words spaced out (two or three may be clauses); and the most blanks
-between them.
-"""
+"""So many Han characters in a row, each by itself, are words spaced out; and the most blanks between them."""
 
 
 class Repaired(NamedTuple):

@@ -118,9 +118,7 @@ def _are_of_a_service(marks: Sequence[re.Match[str]]) -> bool:
 
 
 def _part(text: str, marks: Sequence[re.Match[str]], end: int) -> tuple[list[Span], list[Span]]:
-    """The spans of the original, each thing once, and those of the translation. What stands before any mark is
-    original.
-    """
+    """The spans of the original, each thing once, and of the translation. What stands before any mark is original."""
     parts: dict[bool, list[Span]] = {True: [], False: []}
     original, at = True, 0
     for mark in marks:
@@ -283,9 +281,7 @@ def repaired_view(text: str) -> View:
 
 
 def _read_places(text: str) -> tuple[Repaired, Sequence[int]]:
-    """The repaired text, and the places of its characters that are read. The blank or mark behind a part stands between
-    it and the next.
-    """
+    """The repaired text, and the places of its characters that are read. A blank or mark behind a part parts it."""
     repaired = repair(text)
     spans = find_read_spans(repaired.text)
     if spans == ((0, len(repaired.text)),):
@@ -305,9 +301,7 @@ def _without_runs(text: str, places: Sequence[int]) -> list[int]:
 
 
 def _boundary(text: str, i: int) -> Literal["", "clause", "sentence"]:
-    """What the character at i ends. A space ends a clause only beside a Han character or a mark: `cp 值` and `so good`
-    stay.
-    """
+    """What the character at i ends. A space ends a clause only beside a Han character or a mark: `cp 值` stays."""
     char = text[i]
     if char in _SENTENCE_END:
         return "sentence"
@@ -372,9 +366,7 @@ def sentences(parts: list[Clause]) -> list[Span]:
 
 
 def hashed(text: str, size: int = 16) -> bytes:
-    """So many bytes by which texts are told apart where all of them would fill the memory; lone surrogates are hashed
-    too.
-    """
+    """So many bytes that tell texts apart where all of them would fill the memory; lone surrogates are hashed too."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
 
 

@@ -67,9 +67,7 @@ def lock(workdir: Path) -> Iterator[None]:
 
 @contextmanager
 def writing(workdir: Path) -> Iterator[sqlite3.Connection]:
-    """The database for writing, created or migrated; WorkdirError if it is not ours, newer, damaged, or the disk is
-    full.
-    """
+    """The database for writing, created or migrated; WorkdirError if it is not ours, newer or damaged."""
     make_folder(workdir)
     path = workdir / NAME
     with _explained(path), closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -125,9 +123,7 @@ _NO_READS = frozenset(
         "CREATE_TEMP_INDEX", "CREATE_TEMP_TRIGGER",
     ]
 )  # fmt: skip
-"""What would do something, or nothing without a word. Writing itself is refused by mode=ro: virtual tables declare
-themselves by CREATE TABLE.
-"""
+"""What would do something, or nothing without a word. Writing is refused by mode=ro; virtual tables declare theirs."""
 _TELLING = frozenset(
     [
     "application_id", "collation_list", "compile_options", "data_version", "database_list", "encoding",

@@ -1,6 +1,4 @@
-"""What people and models say about the candidates of a pool: writing, reading, who disagrees, what was decided; raw
-answers of judges.
-"""
+"""What people and models say about the candidates of a pool, what was decided, and raw answers of judges."""
 
 from __future__ import annotations
 
@@ -164,9 +162,7 @@ def decisions(connection: sqlite3.Connection, pool: str) -> dict[int, Label]:
 
 
 def final(connection: sqlite3.Connection, pool: str) -> dict[int, tuple[Label, str]]:
-    """Candidate id -> (label, how): adjudicated, agreed, majority or single. Open disputes and unlabelled candidates
-    are absent.
-    """
+    """Candidate id -> (label, how): adjudicated, agreed, majority or single. Open disputes are absent."""
     rows = connection.execute(
         "SELECT f.candidate, f.label, f.polarity, f.spans, f.how FROM final_labels f"
         " JOIN candidates c ON c.id = f.candidate"

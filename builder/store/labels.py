@@ -96,9 +96,7 @@ KINDS = {GOLD: "gold", SILVER: "llm"}
 
 @dataclass(frozen=True, slots=True)
 class LabelledLayer:
-    """A layer by its name, with the id of its source, who labelled it (in words, and as far as somebody says), and the
-    row ids of its reviews.
-    """
+    """A layer by its name, with the id of its source, who labelled it, and the row ids of its reviews."""
 
     name: str
     source: int

@@ -145,9 +145,7 @@ def source(
 
 
 RULES_REPEATED = "rules"
-"""The signature of a model's source that only repeats what the rules propose, where nothing
-judged: it is no second opinion.
-"""
+"""The signature of a model that only repeats what the rules propose, where nothing judged: no second opinion."""
 
 
 def source_id(connection: sqlite3.Connection, name: str) -> int | None:
@@ -164,9 +162,7 @@ def require_source(connection: sqlite3.Connection, name: str) -> int:
 
 
 def clear(connection: sqlite3.Connection) -> None:
-    """Forget every source and triplet. A triplet keeps the full phrases of whoever proposed it first, so none may
-    outlive the first source.
-    """
+    """Forget every source and triplet: a triplet keeps the full phrases of its first source, so none may outlive it."""
     connection.execute("DELETE FROM sources")
     connection.execute("DELETE FROM training_sets")
     connection.execute("DELETE FROM triplets")
@@ -230,9 +226,7 @@ def _insert_rows(connection: sqlite3.Connection, rows: Iterable[tuple[object, ..
 
 
 def proposed_by(connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int, tuple[str, ...]]]) -> None:
-    """Note that `source` proposes stored triplets, `rows` of (triplet id, rules): what a release tells, which keeps
-    no evidence.
-    """
+    """Note that `source` proposes stored triplets, `rows` of (triplet id, rules) of a release, without evidence."""
     stories = ((i, rules, json.dumps([("rule", rule) for rule in rules], ensure_ascii=False)) for i, rules in rows)
     proposals = ((source, i, None, rules[0] if rules else None, story, *(None,) * 5) for i, rules, story in stories)
     connection.executemany(_PROPOSE, proposals)

@@ -48,9 +48,7 @@ class Crew(Protocol):
     """Who does the work."""
 
     def map(self, job: Job[State, Task, Answer], tasks: Iterable[Task]) -> Iterator[Answer]:
-        """`work(state, task)` for each task, in order; few tasks are in flight. `WorkerLost` where workers keep
-        dying.
-        """
+        """`work(state, task)` for each task, in order; few are in flight. WorkerLost where workers keep dying."""
         ...
 
     def rest(self) -> None:

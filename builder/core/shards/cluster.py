@@ -44,9 +44,7 @@ _OPEN = "{}: whoever reaches this scheduler can run code as you; start it with d
 
 
 class DaskCrew:
-    """All workers of the cluster at `scheduler`, however many; with no scheduler, `workers` processes of this
-    machine.
-    """
+    """All workers of the cluster at `scheduler`; without a scheduler, `workers` processes of this machine."""
 
     def __init__(self, workers: int, scheduler: str) -> None:
         self._workers, self._scheduler = workers, scheduler
@@ -272,9 +270,7 @@ def _at_worker(job: Job[State, Task, Answer], task: Task, due: tuple[str, ...]) 
 
 @cache
 def signature() -> tuple[str, ...]:
-    """What must be the same at every worker for the same answers: our code, Python, libraries, and the widest
-    instructions for numbers.
-    """
+    """What must be the same at every worker for the same answers: code, Python, libraries, instructions for numbers."""
     code = hashlib.sha256()
     for path in sorted(_PACKAGE.rglob("*.py")):
         code.update(path.relative_to(_PACKAGE).as_posix().encode() + path.read_bytes())
@@ -289,9 +285,7 @@ def signature() -> tuple[str, ...]:
 
 
 def _instructions() -> str:
-    """Libraries choose their kernels by these, and another kernel may round otherwise. Nothing where the system does
-    not tell.
-    """
+    """Libraries choose their kernels by these, and another may round otherwise. Nothing where the system is silent."""
     try:
         flags = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split()
     except OSError:

@@ -74,9 +74,7 @@ class LocalCrew:
         self.rest()
 
     def map(self, job: Job[State, Task, Answer], tasks: Iterable[Task]) -> Iterator[Answer]:
-        """See `Crew`. Where it is broken off, what is in hand is not cancelled: Python's pool fails over a cancelled
-        task of a killed worker.
-        """
+        """See `Crew`. Nothing in hand is cancelled: Python's pool fails over a cancelled task of a killed worker."""
         queue = iter(tasks)
         head = list(islice(queue, 2))
         waiting = chain(head, queue)

@@ -236,9 +236,7 @@ def _drawn(
     random: Random,
     batch_words: int,
 ) -> list[list[TreebankSentence]]:
-    """An epoch: every sentence once and a share of the silver trees, changed, in batches of like length in random
-    order.
-    """
+    """An epoch: every sentence once and a share of the silver trees, changed, in batches of like length at random."""
     drawn = [review_like(tree, random) for tree in random.sample(silver, int(_SILVER * len(silver)))]
     for sentence, predicted in zip(sentences, tags, strict=True):
         shown = sentence.tags if random.random() < _GOLD_TAGS else predicted
@@ -256,9 +254,7 @@ def _drawn(
 def _tensors(
     batch: list[TreebankSentence], known: ParserVocabulary, rare: dict[str, float], random: Random
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Columns [units, words, FEATURES], lengths, heads and relations [units, 1 + words] (position 0 and padding
-    ignored).
-    """
+    """Columns [units, words, FEATURES], lengths, heads and relations [units, 1 + words]; position 0 is ignored."""
     batch = sorted(batch, key=len, reverse=True)
     widest = len(batch[0])
     columns = np.zeros((len(batch), widest, FEATURES), np.int64)

@@ -22,9 +22,7 @@ _CONTEXTS = 6000
 def word_vectors(
     sentences: Sequence[Sequence[str]], size: int, most: int, least: int, seed: int
 ) -> dict[str, npt.NDArray[np.float32]]:
-    """Vectors of the `most` most frequent words seen at least `least` times; their order is by frequency, then by
-    code point.
-    """
+    """Vectors of the `most` most frequent words seen `least` times, ordered by frequency, then by code point."""
     counts = Counter(word for words in sentences for word in words)
     ranked = sorted((word for word, n in counts.items() if n >= least), key=lambda word: (-counts[word], word))[:most]
     number = {word: i for i, word in enumerate(ranked)}

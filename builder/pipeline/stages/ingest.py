@@ -209,9 +209,7 @@ def _ingest(context: Context, path: Path, stored: StoredTexts) -> None:
 
 
 def _write(context: Context, rows: Sequence[IngestRow], stored: StoredTexts) -> None:
-    """Write some reviews. A key that is taken gets the row's number, so that no review is lost to a careless id
-    column.
-    """
+    """Write some reviews. A key that is taken gets the row's number: no review is lost to a careless id column."""
     connection = context.connection
     taken = reviews.keys_taken(connection, [row.review[0] for row in rows])
     batch: list[reviews.NewReview] = []

@@ -59,9 +59,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """What variant E holds beside the rules' triplets: the model's verdict on each, and the score of those that the
-    model alone found, by their ids.
-    """
+    """What variant E holds beside the rules' triplets: the model's verdicts, and the scores of its own, by id."""
 
     verdicts: dict[TripletPlace, tuple[Verdict | None, float]] = field(default_factory=dict)
     alone: dict[int, float] = field(default_factory=dict)
@@ -87,9 +85,7 @@ def run_round(context: Context, judge: Judge | None) -> None:
 
 
 def _rate_confidence(context: Context, source: int, model: ShippedModel | None, alone: Mapping[int, float]) -> None:
-    """Make calibrated confidences of the verdicts, and keep the calibration for `extract`. `alone`: the score of each
-    triplet that the model alone found.
-    """
+    """Make calibrated confidences of the verdicts. `alone`: the score of each triplet of the model alone."""
     if model is None:
         released.rate(context.connection, judging.NAME, None)
         return

@@ -153,9 +153,7 @@ class Masked:
         return person_names.role_before(self.text[:first])
 
     def in_script(self, convert: Callable[[str], str]) -> str:
-        """The masked text with `convert` (which keeps lengths) applied to what is not a mask: [電話] is the same in
-        every script.
-        """
+        """The masked text with `convert`, which keeps lengths, applied to all but masks, which stay."""
         parts: list[str] = []
         at = shift = 0
         for start, end, kind in self.masks:
@@ -241,9 +239,7 @@ def _find(text: str, place: re.Pattern[str] | None) -> list[Mask]:
 
 
 def _span_to_mask(match: re.Match[str], kind: Kind) -> Span | None:
-    """The span to mask: the named group where a cue (`line id:`) is to stay readable, less the punctuation that ends
-    a sentence.
-    """
+    """The span to mask: the named group where a cue (`line id:`) stays readable, less the mark that ends a sentence."""
     start, end = match.span(match.lastgroup or 0)
     if kind == "url":
         end = start + len(match.string[start:end].rstrip(".,;:!?()[]{}'\"*~"))
