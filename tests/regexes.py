@@ -338,7 +338,7 @@ def make_expressions() -> None:
     from builder.engine import make_engine, rows
     from builder.engine.reader import Recipe, make_reader
     from builder.language.lexicon.folders import Folders
-    from builder.reviews.privacy import place_names
+    from builder.reviews import place_names
     from builder.reviews.sources import read
 
     make_ready = rows.RuleRows.compile

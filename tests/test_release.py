@@ -31,7 +31,7 @@ from builder.release import gates, package, parquet
 from builder.release.card import HUB_SPLITS
 from builder.release.export.records import ReviewRow
 from builder.release.verify import verify
-from builder.reviews.dedup.near_duplicates import links
+from builder.reviews.near_duplicates import links
 from builder.store import db, labels, released, runs, triplets
 
 FOODS = ["牛肉麵", "湯頭", "滷肉飯", "珍珠奶茶", "小菜", "牛排", "炸雞", "拉麵", "甜點", "水餃"]

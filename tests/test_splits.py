@@ -23,10 +23,10 @@ from builder.core.errors import ConfigError
 from builder.pipeline import pipeline, splits
 from builder.pipeline.builds import Build
 from builder.release.reading import Existing
-from builder.reviews.dedup import assignment, near_duplicates, rare_pairs
-from builder.reviews.dedup.assignment import Groups, assign, by_hash, norm_hash
-from builder.reviews.dedup.near_duplicates import alike, bigrams, clusters, links, normal, pairs
-from builder.reviews.dedup.rare_pairs import Texts
+from builder.reviews import assignment, near_duplicates, rare_pairs
+from builder.reviews.assignment import Groups, assign, by_hash, norm_hash
+from builder.reviews.near_duplicates import alike, bigrams, clusters, links, normal, pairs
+from builder.reviews.rare_pairs import Texts
 from builder.store import db, reviews
 
 

@@ -39,7 +39,7 @@ from builder.release.gates import unmasked
 from builder.release.layers import LayerRow
 from builder.release.reading import Existing, opened, rows
 from builder.release.verify import verify
-from builder.reviews.dedup.near_duplicates import among, clusters, disputed, links, normal
+from builder.reviews.near_duplicates import among, clusters, disputed, links, normal
 
 Tell = Callable[[str], None]
 

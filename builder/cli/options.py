@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from builder.core.presets import PresetValue, preset_commands, read_preset
+from builder.core.config import PresetValue, preset_commands, read_preset
 
 PATH = click.Path(path_type=Path)
 NAMES = "auto, cpu, cuda, cuda:1 or mps"

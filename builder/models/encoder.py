@@ -45,10 +45,9 @@ from builder.learning.encode import (
     average_tokens,
     windows,
 )
-from builder.learning.hub import require_plain
+from builder.learning.hub import WANTED_ENCODER, require_class, require_plain
 from builder.learning.task import EncoderTuning, NetworkConfig
 from builder.models.network import Trunk, base_weights
-from builder.models.serving import WANTED_ENCODER, require_class
 
 # ---- BERT
 

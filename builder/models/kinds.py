@@ -99,7 +99,7 @@ def check(config: Config) -> None:
 
         choose(config.device)
     if source := base_of(config):
-        from builder.models.serving import require_class
+        from builder.learning.hub import require_class
 
         require_class(source, config.profile, f"{config.profile}.base")
 

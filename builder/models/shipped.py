@@ -23,8 +23,7 @@ from builder.core.files import read_settings, write_atomically
 from builder.core.records import VERDICTS, Triplet, Verdict
 from builder.language.lexicon.packs import JUDGE, reader_folder
 from builder.learning.task import Example, Progress
-from builder.models.agreement import FLOOR
-from builder.models.combiner import Combiner
+from builder.models.agreement import FLOOR, Combiner
 from builder.models.saved import load
 from builder.models.tagger import Proposal, Tagger, TextReading, read_texts
 from builder.models.trust import Calibration, TrustLimits, read_calibration

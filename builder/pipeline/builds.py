@@ -30,8 +30,8 @@ from builder.pipeline.splits import counts_triplets
 from builder.pipeline.stages.ingest import columns_of
 from builder.release.reading import existing, rows, shelf_of
 from builder.reviews import sources
-from builder.reviews.dedup.assignment import norm_hash
-from builder.reviews.dedup.near_duplicates import normal
+from builder.reviews.assignment import norm_hash
+from builder.reviews.near_duplicates import normal
 from builder.reviews.sources.cells import RawReview
 from builder.reviews.sources.opening import check_readable
 from builder.store import db, pools, runs

@@ -20,12 +20,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from builder.core.annotators import ANNOTATORS, Annotators, join_annotators, name_annotators
 from builder.core.errors import ConfigError, InputError
 from builder.core.files import parse_json
 from builder.core.records import POLARITIES, VALENCES, Element, Label, Polarity, Review, Triplet, polarity_of, surface
 from builder.core.settings import Evaluate
-from builder.core.wording import counted
+from builder.core.wording import ANNOTATORS, Annotators, counted, join_annotators, name_annotators
 from builder.gold.agreement import AuditResult, describe_audit, measure_audit
 from builder.gold.pool import PoolLayer, layer_of
 from builder.pipeline.context import Context

@@ -18,10 +18,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from builder.core.annotators import NOT_STATED
 from builder.core.errors import install_command, printable
 from builder.core.settings import Config
-from builder.core.wording import counted
+from builder.core.wording import NOT_STATED, counted
 from builder.pipeline.release_facts import NO_JUDGE
 from builder.pipeline.stages.ingest import NUMBERED, columns_of, find_fault
 from builder.release import reading

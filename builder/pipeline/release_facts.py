@@ -15,12 +15,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from builder import __version__
-from builder.core.annotators import describe_annotators
 from builder.core.config import flat
 from builder.core.errors import ConfigError, ReleaseError
 from builder.core.licences import by_source
 from builder.core.records import POLARITIES
-from builder.core.wording import counted
+from builder.core.wording import counted, describe_annotators
 from builder.gold.metrics import Answer
 from builder.gold.metrics.scores import Metric
 from builder.gold.metrics.systems import Settings, measure

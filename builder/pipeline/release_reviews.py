@@ -35,8 +35,8 @@ from builder.pipeline.judging import join_rows
 from builder.pipeline.rounds import accepts
 from builder.release.export.records import Judged, ReviewRow, TripletRow, answers_of, triplet_row
 from builder.release.package import write_row
-from builder.reviews.dedup.near_duplicates import normal
-from builder.reviews.privacy import masking as privacy
+from builder.reviews import masking as privacy
+from builder.reviews.near_duplicates import normal
 from builder.reviews.script import language_tag, same_script
 from builder.reviews.text import hashed, read_part, repaired_view
 from builder.store import db, reviews, runs, triplets

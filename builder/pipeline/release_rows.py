@@ -19,8 +19,8 @@ from builder.pipeline.context import Context, crew_of_this_machine
 from builder.pipeline.release_reviews import SplitRange, make_job
 from builder.release.gates import HASHED, digest_texts
 from builder.release.package import WrittenRow
-from builder.reviews.dedup.near_duplicates import among, clusters, disputed, links
-from builder.reviews.dedup.rare_pairs import Texts
+from builder.reviews.near_duplicates import among, clusters, disputed, links
+from builder.reviews.rare_pairs import Texts
 from builder.store import labels, reviews
 from builder.store.reviews import Rejection
 

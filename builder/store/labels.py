@@ -11,8 +11,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from builder.core.annotators import Annotators
 from builder.core.records import Label, Pool, StoredTriplet
+from builder.core.wording import Annotators
 from builder.store import gold
 from builder.store import pools as stored
 from builder.store.triplets import BITS, EVERY, HASH, TRIPLET_COLUMNS, restore

@@ -15,8 +15,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from builder.core.annotators import Annotators
 from builder.core.records import Element, Polarity, ReadWord, Reasons, StoredTriplet, Triplet, Verdict
+from builder.core.wording import Annotators
 from builder.store import db
 from builder.store.queries import read_value
 from builder.store.reviews import PROPOSED_FOR

@@ -31,7 +31,7 @@ from builder.language.lexicon.packs import Pack
 from builder.language.lexicon.resources import Lexicon
 from builder.learning.task import Progress
 from builder.pipeline.rule_report import quote
-from builder.reviews.privacy.place_names import tagged
+from builder.reviews.place_names import tagged
 from builder.reviews.script import HAN, converter
 from builder.reviews.text import View, view
 

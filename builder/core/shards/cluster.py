@@ -27,9 +27,8 @@ from typing import Any
 
 from builder import __version__
 from builder.core.errors import BuilderWarning, ConfigError, ResourceError, WorkerLost, install_command
-from builder.core.shards import TRIES, Answer, Job, Parcel, State, Task
+from builder.core.shards import TRIES, Answer, Job, Parcel, State, Task, folder_of, pack, parcels_in, unpack
 from builder.core.shards.local import perform, undisturbed
-from builder.core.shards.parcels import folder_of, pack, parcels_in, unpack
 
 _PACKAGE = Path(__file__).parents[2]
 _LIBRARIES = ("numpy", "torch", "rjieba", "opencc")

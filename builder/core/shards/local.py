@@ -22,8 +22,7 @@ from typing import Any, Generic
 
 from builder.core.errors import WorkerLost
 from builder.core.machine import choose_kernels, collect_seldom
-from builder.core.shards import TRIES, Answer, Job, Parcel, State, Task
-from builder.core.shards.parcels import put_in_place
+from builder.core.shards import TRIES, Answer, Job, Parcel, State, Task, put_in_place
 
 _held: dict[Job[Any, Any, Any], Any] = {}
 """In a worker: the job it is ready for, and its state."""

@@ -20,7 +20,7 @@ from itertools import accumulate
 from builder.core.records import Span
 from builder.language.nlp.conllu import TAGS_V1
 from builder.language.nlp.features import fold
-from builder.reviews.privacy import person_names
+from builder.reviews import person_names
 from builder.reviews.script import converter
 
 _SINGLE_BONUS = 3.0

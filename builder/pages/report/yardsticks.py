@@ -9,8 +9,8 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
-from builder.core.annotators import NOT_STATED, name_annotators
 from builder.core.records import Label
+from builder.core.wording import NOT_STATED, name_annotators
 from builder.gold.items import meant
 from builder.gold.metrics import Answer
 from builder.gold.metrics.scores import name_answer, near_label

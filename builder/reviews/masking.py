@@ -19,8 +19,8 @@ from functools import lru_cache
 from typing import Literal
 
 from builder.core.records import Span
-from builder.reviews.privacy import person_names, place_names
-from builder.reviews.privacy.place_names import tagged
+from builder.reviews import person_names, place_names
+from builder.reviews.place_names import tagged
 from builder.reviews.script import converter
 
 # ---- Addresses

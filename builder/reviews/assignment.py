@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from builder.core.errors import ConfigError
 from builder.core.wording import counted
-from builder.reviews.dedup.near_duplicates import clusters
+from builder.reviews.near_duplicates import clusters
 
 RANK = ("test", "valid", "train")
 """Who stays where two splits hold what only one may."""
