@@ -19,7 +19,6 @@ from builder.core.errors import ConfigError, QueryError, WorkdirError
 from builder.core.records import Element, Polarity, ReadWord, Reasons, Span, StoredTriplet, Token, Triplet
 from builder.pages.plain_story import tell_story
 from builder.store import db, queries, released, reviews, runs, stories, triplets
-from builder.store import labels as training_sets
 
 TEXTS = {
     "r1": "湯頭不會太鹹，服務很好",
@@ -101,7 +100,7 @@ def filled(connection: sqlite3.Connection) -> sqlite3.Connection:
         )
         triplets.propose(connection, gold, [(5, replace(PLACE, rules=(), reasons=None))])
         triplets.judge(connection, judge, [(made[0], "YY", 0.9), (made[1], "NX", 0.2), (made[3], "YN", 0.4)])
-        training_sets.set_training(connection, "C", 0, made[:3])
+        triplets.set_training(connection, "C", 0, made[:3])
         runs.finish_round(connection, runs.Round("C", 0, "k", "digest", 2, 3, 5, 4, 3, 1.23456))
         runs.set_metrics(connection, [(("rules", "test", "f1", 50.0, None, None), "sig")])
         released.set_public_ids(connection, hashed=False)
@@ -565,16 +564,16 @@ def test_verdicts_and_training_sets_are_kept_by_source_and_round(filled: sqlite3
     assert judge is not None
     assert triplets.verdicts(filled, judge)[triplets.triplet_id(1, SALT)] == "YY"
     assert triplets.label_counts(filled, judge) == {"YY": 1, "YN": 1, "NX": 1}
-    assert [one.review for one in training_sets.training(filled, "C", 0)] == [1, 1, 2]
-    training_sets.set_training(filled, "C", 0, [triplets.triplet_id(5, PLACE)])
-    assert [one.review for one in training_sets.training(filled, "C", 0)] == [5]
-    assert list(training_sets.training(filled, "C", 1)) == []
+    assert [one.review for one in triplets.training(filled, "C", 0)] == [1, 1, 2]
+    triplets.set_training(filled, "C", 0, [triplets.triplet_id(5, PLACE)])
+    assert [one.review for one in triplets.training(filled, "C", 0)] == [5]
+    assert list(triplets.training(filled, "C", 1)) == []
     model = triplets.source_id(filled, "C1")
     assert model is not None
     assert triplets.count(filled, model, "train") == 2
-    assert training_sets.training_counts(filled, "C", 0, model) == (1, 1, 0)
-    training_sets.train_on(filled, "C", 0, model)
-    assert training_sets.training_counts(filled, "C", 0, model)[1:] == (2, 2)
+    assert triplets.training_counts(filled, "C", 0, model) == (1, 1, 0)
+    triplets.train_on(filled, "C", 0, model)
+    assert triplets.training_counts(filled, "C", 0, model)[1:] == (2, 2)
     assert [one.id for one in triplets.subset(filled,
     [triplets.triplet_id(5, PLACE), triplets.triplet_id(2, NOODLES)])] == [
         triplets.triplet_id(2, NOODLES), triplets.triplet_id(5, PLACE),
@@ -601,7 +600,7 @@ def test_rounds_come_in_order_and_are_forgotten_with_their_training_sets(filled:
     assert [done.round for done in runs.rounds(filled, "C")] == [0, 1, 2]
     runs.forget_rounds(filled, "C")
     assert [done.variant for done in runs.rounds(filled)] == ["A"]
-    assert list(training_sets.training(filled, "C", 0)) == []
+    assert list(triplets.training(filled, "C", 0)) == []
 
 
 def test_metrics_are_replaced_as_a_whole_and_releases_are_remembered(connection: sqlite3.Connection) -> None:

@@ -37,7 +37,7 @@ from builder.release.reading import Existing, existing, parse, parsed, versions
 from builder.release.statistics import Tally
 from builder.release.verify import verify
 from builder.store import db, released, reviews, runs, triplets
-from builder.store.labels import GOLD, SILVER
+from builder.store.gold import GOLD, SILVER
 
 REASONS = (
     "unsure", "whole", "masked", "span", "contradiction", "overlap", "masked-duplicate", "near-duplicate", "emptied",

@@ -40,8 +40,8 @@ from builder.reviews.near_duplicates import normal
 from builder.reviews.script import language_tag, same_script
 from builder.reviews.text import hashed, read_part, repaired_view
 from builder.store import db, reviews, runs, triplets
-from builder.store import labels as labelled
-from builder.store.labels import GOLD, SILVER, LabelledLayer, training
+from builder.store import gold as labelled
+from builder.store.gold import GOLD, SILVER, LabelledLayer
 from builder.store.queries import public_id
 from builder.store.released import Provenance, provenance
 from builder.store.reviews import Rejection
@@ -360,7 +360,7 @@ def _silver(context: Context, task: SplitRange) -> Iterable[StoredTriplet]:
     if variant == "E":
         return triplets.proposed(connection, model, task.split, within=task.within) if model is not None else ()
     if task.split == "train":
-        return training(connection, variant, last, task.within)
+        return triplets.training(connection, variant, last, task.within)
     rules = triplets.source_id(connection, "rules")
     if task.split == "valid":
         return triplets.proposed(connection, rules, task.split, within=task.within) if rules is not None else ()

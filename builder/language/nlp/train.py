@@ -154,8 +154,7 @@ def train(
 ) -> Path:
     """Train both models and write them with their config.json to `out`: about 40 minutes on one core, 1.5 GB."""
     from builder.language.nlp import embedded, parser
-    from builder.language.nlp.fit_parser import fit_parser
-    from builder.language.nlp.word_vectors import word_vectors
+    from builder.language.nlp.fit_parser import fit_parser, word_vectors
 
     model = [sentence for path in files.v1 for sentence in conllu.read(path)]
     trees = [*model, *v1_like([traditional(sentence) for path in files.v2 for sentence in conllu.read(path)], model)]

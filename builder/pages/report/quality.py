@@ -21,7 +21,7 @@ from builder.pages.report.yardsticks import NO_GOLD, Yardstick, answers, final_s
 from builder.pipeline.layers import measured
 from builder.pipeline.rounds import TEMPLATE_SOURCES
 from builder.release.manifest import interval, of_manifest
-from builder.store import labels, pools
+from builder.store import gold, pools
 from builder.store import report as asked
 
 
@@ -175,7 +175,7 @@ def templates(connection: sqlite3.Connection, settings: Settings) -> Table:
 def annotators(connection: sqlite3.Connection) -> Section:
     """How far the annotators of each pool agree: raw and beyond chance."""
     rows: list[tuple[Cell, ...]] = []
-    for pool in labels.pools(connection):
+    for pool in gold.labelled_pools(connection):
         candidates = (candidate for review in pool.pool.reviews for candidate in review.candidates)
         proposed = {one.id for one in candidates if one.sources}  # what a person found missing was put to nobody
         for annotator, other in combinations(pool.labels, 2):
