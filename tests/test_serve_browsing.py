@@ -25,7 +25,7 @@ from builder.core.records import Element, Polarity, Token, Triplet
 from builder.pages.serve import app, overview, spans
 from builder.pages.serve.answering import LONGEST, Extracting
 from builder.pages.serve.selection import Selection
-from builder.reviews.folding import fold
+from builder.reviews.repair import fold
 from builder.store import browse, db, listing, released, reviews, runs, search, triplets
 
 pytest.importorskip("datasette", reason="the extra inspect is not installed")

@@ -28,7 +28,7 @@ from builder.engine.rule_changes import TripletChange, compare_triplets, quote_t
 from builder.language.lexicon.folders import Folders, folders_in
 from builder.language.lexicon.resources import sample_dir
 from builder.language.lexicon.rules import Rule, edited_file, edited_rules, read_name, write_rule
-from builder.language.lexicon.word_classes import list_classes
+from builder.language.lexicon.tsv_rows import list_classes
 from builder.pipeline.extraction import build_settings
 from builder.reviews import sources
 from builder.reviews.sources.cells import RawReview

@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import Literal
 
 from builder.core.records import Element, Span
-from builder.reviews.repair import Repaired, repair
+from builder.reviews.repair import INVISIBLE, SHOWN_AS, Repaired, repair
 from builder.reviews.script import HAN, Script, Variants, find_other_language, script_of, to_traditional
 
 _SHARE = 0.5
@@ -170,13 +170,8 @@ def _find_reply(text: str) -> int:
     return len(text)
 
 
-INVISIBLE = re.compile(
-    "[\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]"
-)
 _SENTENCE_END = frozenset("。！？!?…\n")
 _CLAUSE_END = frozenset('，,；;：:～~()（）「」『』【】《》〈〉[]"“”|/')
-SHOWN_AS = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F) if chr(code) not in "，！？：；（）～"}
-SHOWN_AS |= dict.fromkeys("\r\v\f\x85\u2028\u2029", "\n")
 # What a view shows otherwise than a repaired text: the above, and as a space every tab, surrogate and space.
 _OTHERWISE = re.compile(f"[{''.join(SHOWN_AS)}" + r"\t\xa0\u1680\u2000-\u200a\u202f\u205f\u3000\ud800-\udfff]")
 MAX_REPEAT = 2

@@ -22,7 +22,7 @@ from typing import Literal
 
 from builder.core.records import Triplet
 from builder.core.wording import counted
-from builder.reviews.folding import fold
+from builder.reviews.repair import fold
 from builder.reviews.script import converter, script_of
 from builder.store import db, queries, released, triplets
 from builder.store.triplets import RULES_REPEATED

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from builder.core.records import Span
-from builder.reviews.folding import fold
+from builder.reviews.repair import fold
 from builder.store import queries, released, runs
 from builder.store.triplets import RULES_REPEATED
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from builder.core.errors import QueryError
-from builder.reviews.folding import fold
+from builder.reviews.repair import fold
 from builder.reviews.script import HAN, HAN_RANGES
 from builder.store import db, runs
 

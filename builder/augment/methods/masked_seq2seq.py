@@ -32,7 +32,7 @@ from builder.augment.training import Workplace, bio, english, kept
 from builder.core.records import Span
 from builder.learning.pieces import UNK, Cut, Inventory, Units, own_marks
 from builder.learning.task import seed_of
-from builder.reviews.folding import fold
+from builder.reviews.repair import fold
 
 _CHUNK = 4096
 _MASS = 0.5

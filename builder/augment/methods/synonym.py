@@ -26,7 +26,7 @@ from builder.augment.settings import AugmentSettings
 from builder.core.errors import ResourceError
 from builder.core.files import key_of
 from builder.language.lexicon.folders import Folders
-from builder.reviews.folding import fold
+from builder.reviews.repair import fold
 from builder.reviews.script import converter, script_of
 
 _TRIES = 3

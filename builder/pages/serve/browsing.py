@@ -11,7 +11,7 @@ from builder.core.errors import QueryError
 from builder.pages.serve import overview, spans
 from builder.pages.serve.answering import ask, ask_once, missing, number, page, quoted, refused, selection
 from builder.pages.serve.selection import KINDS, Selection
-from builder.reviews.folding import folded_spans
+from builder.reviews.repair import folded_spans
 from builder.store import browse, listing, stories
 from builder.store.listing import NONE
 

@@ -18,7 +18,7 @@ from builder.core.records import POLARITIES
 from builder.pages.serve import spans
 from builder.pages.serve.answering import DATABASE, ask, ask_once, missing, page, selection
 from builder.pages.serve.selection import Selection
-from builder.reviews.folding import fold
+from builder.reviews.repair import fold
 from builder.store import browse, runs
 from builder.store.browse import OTHER, Role
 from builder.store.listing import NONE

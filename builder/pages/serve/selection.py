@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from builder.core.errors import QueryError
-from builder.reviews.folding import fold
+from builder.reviews.repair import fold
 from builder.store import search
 from builder.store.browse import ALL, GOLD, LEFT_OUT, MODELS, RELEASED, RULES, Script
 from builder.store.listing import REVIEW_FILTERS, TRIPLET_FILTERS, WORD_FILTERS, Filters
