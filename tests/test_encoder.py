@@ -241,7 +241,10 @@ def test_deeper_layers_learn_at_lower_rates(kind: str, bases: Callable[[str], Pa
     assert {round(float(group["scale"]), 4) for group in groups} == {1.0, 0.1, 0.05, 0.025}  # type: ignore[arg-type]
 
 
-def test_bf16_reads_with_fewer_digits_and_leaves_the_heads_as_they_are(bases: Callable[[str], Path]) -> None:
+def test_bf16_reads_with_fewer_digits_and_leaves_the_heads_as_they_are(
+    bases: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("builder.learning.devices.has_fast_bf16", lambda device: True)
     outs = {}
     for precision in ("fp32", "bf16", "auto"):
         base = replace(foundation(bases("bert")), tuning=replace(TUNING, precision=precision))
