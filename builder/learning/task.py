@@ -23,7 +23,9 @@ def seed_of(*parts: object) -> int:
 
 
 VALENCE: dict[Polarity, float] = {"POS": 8.0, "NEG": 2.5, "NEU": 5.0}
-"""The valence of a predicted triplet: the model knows the polarity only."""
+"""The valence of a predicted triplet: the model knows the polarity only. What people label has `records.VALENCES`;
+releases and caches hold both, so a NEG differs by half a point.
+"""
 
 
 @dataclass(frozen=True, slots=True)

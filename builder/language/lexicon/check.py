@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Literal
 
 from builder.core.errors import ResourceError
-from builder.core.records import Polarity, Triplet, polarity_of
+from builder.core.records import VALENCES, Polarity, Triplet, polarity_of
 from builder.language.lexicon.categories import guess_class
 from builder.language.lexicon.overlay import Overlay, own, save, write
 from builder.language.lexicon.resources import Lexicon
@@ -249,7 +249,6 @@ Table = Literal["opinion", "aspect", "exception", "pair"]
 NAME = "corrections"
 REASON = "abstract"
 """The reason of exceptions in not_aspects.tsv."""
-_VALENCE: Mapping[Polarity, float] = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}
 _FLIPPED: Mapping[Polarity, Polarity] = {"POS": "NEG", "NEG": "POS", "NEU": "NEU"}
 _FILES: Mapping[Table, str] = {
     "opinion": f"opinions/imported_{NAME}.tsv",
@@ -299,9 +298,9 @@ def _opinion_lessons(triplet: Triplet, lexicon: Lexicon) -> Iterator[Lesson]:
             return  # what stands between is a part of it: no word to learn
     entry = lexicon.opinions.get(word)
     if entry is None:
-        yield Lesson("opinion", word, f"{_VALENCE[polarity]:g}")
+        yield Lesson("opinion", word, f"{VALENCES[polarity]:g}")
     elif polarity_of(entry.valence) != polarity:
-        yield Lesson("opinion", word, f"{_VALENCE[polarity]:g}", f"{entry.valence:g}")
+        yield Lesson("opinion", word, f"{VALENCES[polarity]:g}", f"{entry.valence:g}")
 
 
 def add_entry(directory: Path, lesson: Lesson, lexicon: Lexicon) -> None:
