@@ -11,7 +11,7 @@ from test_model import triplet
 
 from builder.core.records import Triplet
 from builder.models.agreement import FLOOR, NAMES, Combiner, describe, describe_all, likely
-from builder.models.tagger import PairOdds, Proposal, TextReading, place_of
+from builder.models.text_reading import PairOdds, Proposal, TextReading, place_of
 
 TEXT = "湯頭很香，麵條難吃"
 SOUP = triplet(TEXT, (0, 2), [(2, 4)], "POS")

@@ -241,22 +241,21 @@ def test_deeper_layers_learn_at_lower_rates(kind: str, bases: Callable[[str], Pa
     assert {round(float(group["scale"]), 4) for group in groups} == {1.0, 0.1, 0.05, 0.025}  # type: ignore[arg-type]
 
 
-def test_bf16_reads_with_fewer_digits_and_leaves_the_heads_as_they_are(
-    bases: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("builder.learning.devices.has_fast_bf16", lambda device: True)
+def test_bf16_trains_with_fewer_digits_and_leaves_the_heads_as_they_are(bases: Callable[[str], Path]) -> None:
     outs = {}
     for precision in ("fp32", "bf16", "auto"):
         base = replace(foundation(bases("bert")), tuning=replace(TUNING, precision=precision))
         with scope(1, 1):
-            trunk = base.make_trunk(CONFIG).eval()
+            trunk = base.make_trunk(CONFIG).train()
         base.begin(trunk, 1)
         inner: list[torch.dtype] = []
         trunk.encoder.encoder.layer[0].attention.self.query.register_forward_hook(  # type: ignore[union-attr]
             lambda module, given, out, inner=inner: inner.append(out.dtype)
         )
-        with torch.no_grad():
+        with torch.no_grad(), scope(1, 2):  # the same units are dropped each time
             outs[precision] = trunk(collate([base.make_encoder(CONFIG)(text) for text in TEXTS[:3]]))
+            trunk.eval()(collate([base.make_encoder(CONFIG)(TEXTS[0])]))
+        assert inner.pop() == torch.float32, "a CPU reads in float32"
         assert inner == [torch.bfloat16 if precision == "bf16" else torch.float32], "auto is float32 on a CPU"
     assert {out.dtype for out in outs.values()} == {torch.float32}
     assert torch.equal(outs["fp32"], outs["auto"])

@@ -18,7 +18,7 @@ from builder.language.lexicon.folders import Folders, folders_in
 from builder.language.lexicon.packs import find_model
 from builder.models.agreement import Combiner
 from builder.models.shipped import open_model
-from builder.models.tagger import place_of
+from builder.models.text_reading import place_of
 from builder.pipeline.judging import shipped_holder
 from builder.teaching.gain import SWITCHES, GainRow, MeanScore, MeasuredGain, PartGain, _Trial
 from builder.teaching.label_sources import forget, read_labels, untaught

@@ -22,19 +22,9 @@ from builder.learning.task import DiscriminatorConfig, Example, JudgedReview, Ta
 from builder.models.discriminator import Discriminator, train_discriminator
 from builder.models.network import Spans, TextContext
 from builder.models.saved import load, save
-from builder.models.tagger import (
-    LIMIT,
-    Tagger,
-    is_torn,
-    learnable,
-    place_of,
-    propose,
-    read_texts,
-    runs,
-    settle,
-    train_tagger,
-)
-from builder.models.tagger_network import ASPECT, OPINION, TaggerNetwork
+from builder.models.tagger import Tagger, learnable, propose, read_texts, train_tagger
+from builder.models.tagger_network import TaggerNetwork
+from builder.models.text_reading import ASPECT, LIMIT, OPINION, is_torn, place_of, runs, settle
 
 SMALL = {
     "width": 48,
@@ -394,7 +384,7 @@ def test_the_core_of_what_is_torn_is_the_whole_phrase(
     """The bits of every second character tear each core."""
     bits = torch.tensor([1.0, -1.0] * (TINY.max_span // 2))
     monkeypatch.setattr(tagger.network.cores, "forward", lambda context, spans, of: bits.expand(len(spans.row), -1))
-    monkeypatch.setattr("builder.models.tagger.LONGEST_GAP", 0)
+    monkeypatch.setattr("builder.models.text_reading.LONGEST_GAP", 0)
     found = [t for said in tagger.predict([example.text for example in VALID]) for t in said]
     cores = [(t.aspect, t.aspect_full) if layer == ASPECT else (t.opinion, t.opinion_full) for t in found]
     assert len(cores) > 50 and all(len(core.spans) == 1 for core, _ in cores)

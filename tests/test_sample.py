@@ -225,7 +225,7 @@ def build_sample(folder: Path, parent: Path = OLDER_SAMPLE) -> Path:
     done = subprocess.run(
         [sys.executable, "-m", "builder", *map(str, words)],
         cwd=folder,
-        env=environment() | {"BUILDER_PRECISION": "fp32"},
+        env=environment(),
         stdout=subprocess.PIPE,
         text=True,
         check=True,

@@ -6,22 +6,29 @@ import json
 import shutil
 import subprocess
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict, astuple, replace
 from pathlib import Path
 
 import pytest
-import torch
 from click.testing import CliRunner
 from conftest import ROOT, Command, small_input
 
 from builder import Extractor
 from builder.cli.main import cli
-from builder.core.errors import ConfigError, ModelError
+from builder.core.config import resolve
+from builder.core.errors import ConfigError, ModelError, install_command
+from builder.core.records import Element, Triplet
+from builder.core.settings import Config
 from builder.language.lexicon.folders import SHIPPED, Folders
 from builder.language.lexicon.packs import reader_folder
 from builder.learning.checkpoint import pack_weights, read_tensors, unpack_weights
-from builder.learning.devices import has_fast_bf16
+from builder.learning.task import Example
+from builder.models import kinds
+from builder.models.numpy_reader import open_numpy_reader
+from builder.models.saved import load
 from builder.models.shipped import copy_model, load_model, open_model, open_reader, reader_digest
+from builder.models.tagger import Tagger
+from builder.models.text_reading import place_of
 from builder.models.trust import Calibration, Curve, TrustLimits, load_calibration, to_kept
 from builder.store import db, runs, triplets
 from builder.store import reviews as stored
@@ -78,17 +85,6 @@ def test_packed_weights_are_near_what_they_were_and_pack_alike_again() -> None:
     assert weights.keys() == again.keys()
     for name, tensor in weights.items():
         assert (tensor.float() - again[name].float()).abs().max() <= tensor.float().abs().max() / 127, name
-
-
-def test_a_processor_with_matrix_units_reads_in_bfloat16_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    cpu = torch.device("cpu")
-    monkeypatch.delenv("BUILDER_PRECISION", raising=False)
-    for has_units in (True, False):
-        monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda answer=has_units: answer)
-        assert has_fast_bf16(cpu) is has_units
-    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: True)
-    monkeypatch.setenv("BUILDER_PRECISION", "fp32")
-    assert not has_fast_bf16(cpu) and has_fast_bf16(torch.device("cuda"))
 
 
 def test_the_shipped_model_takes_40_megabytes_at_most() -> None:
@@ -150,23 +146,69 @@ def test_an_extractor_with_the_model_has_confidences_and_one_without_a_model_say
         Extractor(source="F")  # type: ignore[arg-type]
 
 
-def test_few_texts_are_read_on_one_thread_and_many_give_the_same_triplets(monkeypatch: pytest.MonkeyPatch) -> None:
-    threads: list[int] = []
-    before = torch.set_num_threads
-    monkeypatch.setattr(torch, "set_num_threads", lambda count: (threads.append(count), before(count))[1])
+def test_few_texts_and_many_give_the_same_triplets() -> None:
     extract = Extractor(source="E")
     texts = [f"湯頭很濃郁，可是服務態度不好，第{number}次來了" for number in range(18)]
-    threads.clear()
     alone = [extract(text) for text in texts[:3]]
-    assert threads[::2] == [1] * len(alone)
-    threads.clear()
     together = list(extract.stream(texts))[: len(alone)]
-    assert threads[0] > 1
     assert [[str(one) for one in document] for document in alone] == [
         [str(one) for one in document] for document in together
     ]
     sure = [[one.confidence for document in given for one in document] for given in (alone, together)]
-    assert sure[0] == pytest.approx(sure[1], abs=0.02)
+    assert sure[0] == pytest.approx(sure[1], abs=0.001)
+
+
+def test_numpy_reads_what_torch_reads() -> None:
+    rows = (ROOT / "tests/golden/sample/data/train.jsonl").read_text(encoding="utf-8").splitlines()[:10]
+    texts = [json.loads(row)["text"] for row in rows]
+    texts += ["", "好", "\ud800店員\U0001f60b", "湯頭濃郁，麵條難吃。" * 55]
+    asked = Triplet(
+        Element.at(texts[-1], [(0, 2)]), Element.at(texts[-1], [(0, 2)]), Element.at(texts[-1], [(7, 9)]),
+        Element.at(texts[-1], [(7, 9)]), "POS", 8.0,
+    )  # fmt: skip
+    items = [Example("", text, (asked,) if text == texts[-1] else ()) for text in texts]
+    tagger = load(reader_folder())
+    assert isinstance(tagger, Tagger)
+    tagger = replace(tagger, config=replace(tagger.config, threads=1))
+    by_torch, by_numpy = tagger.read(items, 0.02), open_numpy_reader(reader_folder()).read(items, 0.02)
+    assert sum(len(one.proposals) for one in by_numpy) > 150
+    for one, other in zip(by_torch, by_numpy, strict=True):
+        due, made = ({t.key: chance for chance, t in own.proposals} for own in (one, other))
+        for key in due.keys() | made.keys():
+            assert made.get(key, 0.02) == pytest.approx(due.get(key, 0.02), abs=1e-3)  # 0.02: one is just below
+        for place in one.odds.keys() & other.odds.keys():
+            told, odds = other.odds[place], one.odds[place]
+            assert astuple(told)[:3] == pytest.approx(astuple(odds)[:3], abs=1e-2)
+            assert told.polarities == pytest.approx(odds.polarities, abs=1e-2)
+    assert place_of(asked) in by_numpy[-1].odds
+
+
+def test_a_sentence_is_read_without_torch() -> None:
+    """Its import takes longer than the rest."""
+    program = (
+        "import sys\nfrom builder import Extractor\n"
+        "print(len(Extractor(source='E')('湯頭很濃郁，可是服務態度不好')), 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.split() == ["2", "False"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "what"),
+    [
+        ({"self_train.variants": ("C", "E")}, "variant C needs torch"),
+        ({"self_train.variants": ("A",), "discriminate.mode": "paper"}, 'discriminate.mode = "paper" needs torch'),
+        ({"profile": "encoder", "encoder.base": "a-base"}, "the profile encoder needs torch"),
+    ],
+)
+def test_what_trains_says_before_it_begins_that_torch_is_not_there(
+    settings: dict[str, object], what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kinds, "find_spec", lambda name: None)
+    kinds.check(Config())
+    with pytest.raises(ModelError, match=what) as caught:
+        kinds.check(resolve(None, settings).config)
+    assert caught.value.fix == install_command("paper" if "profile" in settings else "train")
 
 
 def test_labels_of_the_user_leave_the_packs_model_as_it_is_and_move_its_confidence(
@@ -189,14 +231,3 @@ def test_labels_of_the_user_leave_the_packs_model_as_it_is_and_move_its_confiden
     assert all(low < high for low, high in zip(*rated, strict=True)), "by the labels nothing is right"
     with db.reading(workdir) as connection:
         assert runs.runs(connection)["discriminate"] == judged, "what labels do not change need not run again"
-
-
-def test_opening_a_model_imports_no_compiler() -> None:
-    """torch.use_deterministic_algorithms would: two seconds and 70 MB in every process that reads with a model."""
-    program = (
-        "import sys\nfrom builder.language.lexicon.folders import SHIPPED\n"
-        "from builder.models.shipped import open_model\n"
-        "open_model(SHIPPED.model)\nprint('torch._dynamo' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert done.stdout.strip() == "False"

@@ -24,7 +24,7 @@ from builder.core.config import resolve
 from builder.core.errors import ConfigError, ModelError
 from builder.core.records import Element, StoredTriplet, Triplet, Verdict
 from builder.learning.task import VALENCE, Example
-from builder.models.tagger import Proposal
+from builder.models.text_reading import Proposal
 from builder.models.trust import LEAST, Calibration, Curve, Standing, fitted, load_calibration, save_calibration
 from builder.pipeline import predictions
 from builder.pipeline.predictions import FILE, load_proposals, save_proposals

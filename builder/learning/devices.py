@@ -107,13 +107,6 @@ def takes_bf16(precision: str, device: torch.device) -> bool:
     return precision == "bf16"
 
 
-def has_fast_bf16(device: torch.device) -> bool:
-    """Whether a device multiplies bfloat16 faster: a GPU, or AMX unless the environment says BUILDER_PRECISION=fp32."""
-    if device.type != "cpu":
-        return True
-    return os.environ.get("BUILDER_PRECISION") != "fp32" and bool(getattr(torch.cpu, "_is_amx_tile_supported", bool)())
-
-
 def in_parts(batches: Iterable[list[int]], work: Callable[[list[int]], Answer]) -> Iterator[tuple[list[int], Answer]]:
     """Batches with their answers; one that the device cannot hold is halved. ModelError for a single item."""
     for batch in batches:

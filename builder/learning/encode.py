@@ -1,8 +1,8 @@
 """Texts as arrays: vocabulary, bigram buckets, clause numbers, windows and padded batches.
 
-In: views. Out: `Encoded` texts (numpy) and `Batch`es (torch). A character outside the vocabulary is UNK, but its
-bigrams keep telling it from others, since they are hashed from code points. A text that a pretrained encoder reads
-brings its tokens along.
+In: views. Out: `Encoded` texts (numpy) and `Batch`es (torch, imported where one is made). A character outside the
+vocabulary is UNK, but its bigrams keep telling it from others, since they are hashed from code points. A text that a
+pretrained encoder reads brings its tokens along.
 
 The tokens of a pretrained encoder beside the characters of a text: which tokens stand for which character.
 """
@@ -10,18 +10,24 @@ The tokens of a pretrained encoder beside the characters of a text: which tokens
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
+from builder.core.errors import ModelError
 from builder.core.records import Span
+from builder.learning import hub
 from builder.reviews.text import clauses
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 Places = NDArray[np.int32]
 PLACES = 8
@@ -65,6 +71,8 @@ class TokenBatch:
 
 def collate_tokens(texts: Sequence[TokenRows], longest: int) -> TokenBatch:
     """The rows of all texts below each other, for texts padded to `longest` characters."""
+    import torch
+
     rows = [ids for text in texts for ids in text.ids]
     width = -(-max(len(ids) for ids in rows) // 8) * 8
     ids = np.full((len(rows), width), texts[0].pad, np.int64)
@@ -84,6 +92,8 @@ def collate_tokens(texts: Sequence[TokenRows], longest: int) -> TokenBatch:
 
 def average_tokens(vectors: Tensor, tokens: TokenBatch) -> Tensor:
     """For each character the mean of the vectors [R, K, D] of its tokens, zero where there is none: [B, T, D]."""
+    import torch
+
     flat, count = vectors.flatten(0, 1), (tokens.past - tokens.first)[..., None]
     total = flat[tokens.first] * (count > 0)
     for step in range(1, tokens.deepest):
@@ -92,6 +102,11 @@ def average_tokens(vectors: Tensor, tokens: TokenBatch) -> Tensor:
     return total / count.clamp(min=1)
 
 
+_READ_AT_ONCE = 512
+"""Tokens of a row, marks included, at most: what most encoders were trained on."""
+_LEAST_ROOM = 8
+"""Tokens of a row, marks aside, at least."""
+_SURROGATES = re.compile("[\ud800-\udfff]")
 IntArray = NDArray[np.int32]
 PAD, UNK = 0, 1
 SPECIAL = 2
@@ -225,6 +240,8 @@ def padded(length: int) -> int:
 
 def collate(texts: Sequence[Encoded]) -> Batch:
     """Pad encoded texts into one batch of [texts, longest padded length]; bigrams have a column more."""
+    import torch
+
     longest = padded(max(len(text) for text in texts))
     ids, clause, sentence = (np.zeros((len(texts), longest), np.int64) for _ in range(3))
     bigrams = np.zeros((len(texts), longest + 1), np.int64)
@@ -274,3 +291,71 @@ def batches(lengths: Sequence[int], budget: int, draw: random.Random | None = No
     if draw:
         draw.shuffle(out)
     return out
+
+
+# ---- Texts for pretrained encoders
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterTokens:
+    """Turns texts into the rows of tokens that an encoder reads. `tokenizer` is one of the library tokenizers."""
+
+    tokenizer: Any
+    pad: int
+    most: int
+
+    def __call__(self, text: str) -> TokenRows:
+        readable = without_surrogates(text)
+        pieces = list(self._pieces(readable, (0, len(text)), self.most))
+        row, first, past, place = np.zeros((4, len(text)), np.int32)
+        for number, ((begin, end), encoding) in enumerate(pieces):
+            row[begin:end] = number
+            for at, (start, stop) in enumerate(encoding.offsets):
+                for char in range(begin + start, begin + stop):
+                    first[char] = at if not past[char] else first[char]
+                    past[char] = at + 1
+                    place[char] = min(char - begin - start + 1, PLACES)
+        return TokenRows(tuple(np.array(e.ids, np.int32) for _, e in pieces), row, first, past, place, self.pad)
+
+    def _pieces(self, text: str, span: Span, limit: int) -> Iterable[tuple[Span, Any]]:
+        """Pieces of the text with their tokens, cut after sentences where they are too long for a row."""
+        begin = span[0]
+        for start, end in windows(text[slice(*span)], limit) or [(0, 0)]:
+            encoding = self.tokenizer.encode(text[begin + start : begin + end])
+            if len(encoding.ids) > self.most and end - start > 1:
+                yield from self._pieces(text, (begin + start, begin + end), max(1, (end - start) // 2))
+            else:
+                yield (begin + start, begin + end), encoding
+
+
+def token_maker(tokenizer: str, config: Mapping[str, Any]) -> CharacterTokens:
+    """What cuts texts into the tokens of an encoder, by its tokenizer as JSON and its config; ModelError where these
+    do not serve.
+    """
+    made = hub.parse_tokenizer(tokenizer, "encoder.base")
+    made.no_padding()
+    made.no_truncation()
+    hub.require_tokens(made, int(config.get("vocab_size") or 0), "encoder.base")
+    room = int(config.get("max_position_embeddings") or _READ_AT_ONCE) - 2  # RoBERTa keeps two for itself
+    if room < _LEAST_ROOM:
+        raise ModelError(
+            f"it reads {room + 2} tokens at once",
+            where="encoder.base",
+            fix="name an encoder of 128 and more",
+        )
+    return CharacterTokens(made, int(config.get("pad_token_id") or 0), min(_READ_AT_ONCE, room))
+
+
+def text_encoder(vocabulary: Vocabulary, buckets: int, tokens: CharacterTokens) -> TextEncoder:
+    """What turns a text into arrays, with the tokens of a pretrained encoder."""
+    characters = Encoder(vocabulary, buckets)
+
+    def encode(text: str) -> Encoded:
+        return replace(characters(text), tokens=tokens(text))
+
+    return encode
+
+
+def without_surrogates(text: str) -> str:
+    """The text with a mark in place of each half of a pair, which no tokenizer reads."""
+    return _SURROGATES.sub("\ufffd", text)

@@ -5,7 +5,6 @@ network. Weights are read from safetensors only, and no code that comes with a m
 module could do anything on this machine. What cannot serve is a ModelError that says why: no model, a pickle, weights
 that are missing or cut short.
 
-Whether a base is of a class that its profile can use is told by its configuration, before a build begins.
 What the configuration of a stranger's model may not ask for: code of its own, kernels, another attention,
 quantisation, sizes beyond any real model.
 """
@@ -339,39 +338,3 @@ def _first_line(error: BaseException) -> str:
     """The first line of a foreign error, and the second where the first only leads up to it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     return printable(" ".join(lines[:2] if lines[0].endswith(":") else lines[:1])[:200])
-
-
-# ---- Bases of the profiles
-
-WANTED_ENCODER = "a complete encoder such as hfl/chinese-macbert-base"
-WANTED_WRITER = "one such as google/mt5-base, google/mt5-small"
-
-
-def require_class(source: str, profile: str, setting: str = "") -> Any:
-    """The configuration of a base of the profile `encoder` or `paper`; ModelError where it has no such base.
-
-    Args:
-        source: a folder, or the name of a model on the hub.
-        setting: the setting that names it, for the error.
-    """
-    require_base(source, setting)
-    config, where = load_config(source), f'{setting} = "{source}"' if setting else source
-    if profile == "encoder" and not is_encoder(config):
-        raise ModelError(f"a {config.model_type!r} model is no encoder", where=where, fix=f"use {WANTED_ENCODER}")
-    if profile == "paper" and not is_writer(config):
-        what = f"a {config.model_type!r} model is no encoder-decoder"
-        raise ModelError(what, where=where, fix=f"use {WANTED_WRITER}")
-    return config
-
-
-def is_encoder(config: Any) -> bool:
-    """Whether it reads a text in both directions, as what was pretrained as a masked language model does."""
-    from transformers import AutoModelForMaskedLM
-
-    writes = is_writer(config) or getattr(config, "is_decoder", False)
-    return type(config) in AutoModelForMaskedLM._model_mapping and not writes
-
-
-def is_writer(config: Any) -> bool:
-    """Whether it is an encoder-decoder."""
-    return bool(getattr(config, "is_encoder_decoder", False))

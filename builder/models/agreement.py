@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from builder.core.edges import clashes, overlap, shared, tidied
 from builder.core.records import POLARITIES, Polarity, Triplet
 from builder.engine import Doc, RuleEngine
-from builder.models.tagger import PairOdds, Place, Proposal, TextReading, in_place, place_of, settle
+from builder.models.text_reading import PairOdds, Place, Proposal, TextReading, in_place, place_of, settle
 from builder.models.trust import WIDEN, TrustLimits
 
 # ---- What both together hold

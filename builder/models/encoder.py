@@ -31,43 +31,25 @@ from torch.nn import functional
 
 from builder.core.errors import ModelError
 from builder.core.files import write_atomically
-from builder.core.records import Span
 from builder.learning import devices, hub
 from builder.learning.checkpoint import load_weights, tensor_digest, weights_of
 from builder.learning.encode import (
     PLACES,
     Batch,
-    Encoded,
-    Encoder,
+    CharacterTokens,
     TextEncoder,
-    TokenRows,
     Vocabulary,
     average_tokens,
-    windows,
+    text_encoder,
+    token_maker,
+    without_surrogates,
 )
-from builder.learning.hub import WANTED_ENCODER, require_class, require_plain
+from builder.learning.hub import require_plain
 from builder.learning.task import EncoderTuning, NetworkConfig
 from builder.models.network import Trunk, base_weights
+from builder.models.serving import TOKENIZER, WANTED_ENCODER, is_plain, read_tokenizer, require_class
 
 # ---- BERT
-
-_ACTIVATION, _POSITIONS = "gelu", (None, "absolute")
-
-
-def is_plain(config: Mapping[str, Any]) -> bool:
-    """Whether a config is of an encoder that `Bert` reads as transformers does."""
-    width, heads = config.get("hidden_size"), config.get("num_attention_heads")
-    return (
-        config.get("model_type") == "bert"
-        and isinstance(width, int)
-        and isinstance(heads, int)
-        and heads > 0
-        and width % heads == 0
-        and config.get("hidden_act") == _ACTIVATION
-        and config.get("position_embedding_type") in _POSITIONS
-        and not config.get("is_decoder")
-        and not config.get("add_cross_attention")
-    )
 
 
 class Bert(nn.Module):
@@ -155,48 +137,10 @@ class _Output(nn.Module):
 
 # ---- Encoders as foundations
 
-TOKENIZER = "tokenizer.json"
 MAX_UNKNOWN = 0.05
 """The highest share of the reviews' characters that a tokenizer may not know."""
-_READ_AT_ONCE = 512
-"""Tokens of a row, marks included, at most: what most encoders were trained on."""
-_LEAST_ROOM = 8
-"""Tokens of a row, marks aside, at least."""
 _UNSTABLE = ("_name_or_path", "transformers_version", "dtype", "torch_dtype")
-_SURROGATES = re.compile("[\ud800-\udfff]")
 _LAYER = re.compile(r"\blayers?\.(\d+)\.")
-
-
-@dataclass(frozen=True, slots=True)
-class CharacterTokens:
-    """Turns texts into the rows of tokens that an encoder reads. `tokenizer` is one of the library tokenizers."""
-
-    tokenizer: Any
-    pad: int
-    most: int
-
-    def __call__(self, text: str) -> TokenRows:
-        readable = _SURROGATES.sub("\ufffd", text)
-        pieces = list(self._pieces(readable, (0, len(text)), self.most))
-        row, first, past, place = np.zeros((4, len(text)), np.int32)
-        for number, ((begin, end), encoding) in enumerate(pieces):
-            row[begin:end] = number
-            for at, (start, stop) in enumerate(encoding.offsets):
-                for char in range(begin + start, begin + stop):
-                    first[char] = at if not past[char] else first[char]
-                    past[char] = at + 1
-                    place[char] = min(char - begin - start + 1, PLACES)
-        return TokenRows(tuple(np.array(e.ids, np.int32) for _, e in pieces), row, first, past, place, self.pad)
-
-    def _pieces(self, text: str, span: Span, limit: int) -> Iterable[tuple[Span, Any]]:
-        """Pieces of the text with their tokens, cut after sentences where they are too long for a row."""
-        begin = span[0]
-        for start, end in windows(text[slice(*span)], limit) or [(0, 0)]:
-            encoding = self.tokenizer.encode(text[begin + start : begin + end])
-            if len(encoding.ids) > self.most and end - start > 1:
-                yield from self._pieces(text, (begin + start, begin + end), max(1, (end - start) // 2))
-            else:
-                yield (begin + start, begin + end), encoding
 
 
 class EncoderTrunk(Trunk):
@@ -214,7 +158,7 @@ class EncoderTrunk(Trunk):
         tokens = batch.tokens
         assert tokens is not None, "the foundation's own encoder made the batch"
         device = tokens.ids.device
-        half = devices.takes_bf16(self.tuning.precision, device) and (self.training or devices.has_fast_bf16(device))
+        half = devices.takes_bf16(self.tuning.precision, device) and (self.training or device.type != "cpu")
         with torch.autocast(device.type, torch.bfloat16) if half else nullcontext():
             hidden = self.encoder(input_ids=tokens.ids, attention_mask=tokens.mask).last_hidden_state
         return self.read(batch, average_tokens(hidden.float(), tokens) + self.place(tokens.place))
@@ -272,26 +216,10 @@ class EncoderFoundation:
 
     def make_tokens(self) -> CharacterTokens:
         """What cuts texts into this encoder's tokens."""
-        tokenizer = hub.parse_tokenizer(self.tokenizer, "encoder.base")
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
-        hub.require_tokens(tokenizer, int(self.config.get("vocab_size") or 0), "encoder.base")
-        room = int(self.config.get("max_position_embeddings") or _READ_AT_ONCE) - 2  # RoBERTa keeps two for itself
-        if room < _LEAST_ROOM:
-            raise ModelError(
-                f"it reads {room + 2} tokens at once",
-                where="encoder.base",
-                fix="name an encoder of 128 and more",
-            )
-        return CharacterTokens(tokenizer, int(self.config.get("pad_token_id") or 0), min(_READ_AT_ONCE, room))
+        return token_maker(self.tokenizer, self.config)
 
     def make_encoder(self, config: NetworkConfig) -> TextEncoder:
-        characters, tokens = Encoder(self.vocabulary, config.bigram_buckets), self.make_tokens()
-
-        def encode(text: str) -> Encoded:
-            return replace(characters(text), tokens=tokens(text))
-
-        return encode
+        return text_encoder(self.vocabulary, config.bigram_buckets, self.make_tokens())
 
     def make_trunk(self, config: NetworkConfig) -> nn.Module:
         if is_plain(self.config) and not self.tuning.gradient_checkpointing:
@@ -338,17 +266,10 @@ def load_encoder(source: str, tuning: EncoderTuning, device: str = "auto") -> En
 
 def read_encoder(settings: Mapping[str, Any], folder: Path) -> EncoderFoundation:
     """The foundation of a saved model, without weights; ModelError where its tokenizer is missing or another's."""
-    path = folder / TOKENIZER
-    try:
-        tokenizer = path.read_text("utf-8")
-    except (OSError, ValueError) as error:
-        raise ModelError(f"no readable tokenizer: {error}", where=str(path), fix="train the model again") from error
+    tokenizer = read_tokenizer(folder, settings["tokenizer"])
     require_plain(settings["encoder"], str(folder / "config.json"), known=True)
     vocabulary = Vocabulary(tuple(int(code) for code in settings["vocabulary"]))
-    made = EncoderFoundation(settings["encoder"], tokenizer, EncoderTuning(**settings["tuning"]), vocabulary)
-    if made.settings["tokenizer"] != settings["tokenizer"]:
-        raise ModelError("the tokenizer is another model's", where=str(path), fix="train the model again")
-    return made
+    return EncoderFoundation(settings["encoder"], tokenizer, EncoderTuning(**settings["tuning"]), vocabulary)
 
 
 def check_characters(foundation: EncoderFoundation, texts: Iterable[str], source: str) -> float:
@@ -373,7 +294,7 @@ def unknown_characters(written: str, texts: Iterable[str]) -> tuple[float, str]:
     seen = Counter(char for text in texts for char in text if not char.isspace())
 
     def is_unknown(char: str) -> bool:
-        ids = tokenizer.encode(_SURROGATES.sub("\ufffd", char), add_special_tokens=False).ids
+        ids = tokenizer.encode(without_surrogates(char), add_special_tokens=False).ids
         return not ids or not unknown.isdisjoint(ids)
 
     missing = {char: times for char, times in seen.items() if is_unknown(char)}

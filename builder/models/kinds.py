@@ -7,7 +7,7 @@ own, and they differ in what `load_foundation` gives.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from itertools import tee
@@ -79,9 +79,6 @@ def train_referee(
     return made
 
 
-_EXTRA = {"encoder": ("transformers",), "paper": ("transformers", "accelerate")}
-
-
 def base_of(config: Config) -> str:
     """The pretrained model of the config's profile, a hub name or a folder; empty where there is none."""
     return {"encoder": config.encoder.base, "paper": config.paper.base}.get(config.profile, "")
@@ -91,17 +88,28 @@ def check(config: Config) -> None:
     """What would fail hours later fails now: an extra that is not installed, a base that is not there or of another
     class, a device that this machine lacks. No torch where no base and no GPU is named. Raises ModelError.
     """
-    for name in _EXTRA.get(config.profile, ()):
+    for name, purpose, extra in _needed_modules(config):
         if find_spec(name) is None:
-            raise ModelError(f"the profile {config.profile} needs {name}", fix=install_command("paper"))
+            raise ModelError(f"{purpose} needs {name}", fix=install_command(extra))
     if config.device not in ("auto", "cpu"):
         from builder.learning.devices import choose
 
         choose(config.device)
     if source := base_of(config):
-        from builder.learning.hub import require_class
+        from builder.models.serving import require_class
 
         require_class(source, config.profile, f"{config.profile}.base")
+
+
+def _needed_modules(config: Config) -> Iterator[tuple[str, str, str]]:
+    """What a config imports of optional libraries, what for, and the extra that brings it."""
+    libraries = {"encoder": ("torch", "transformers"), "paper": ("torch", "transformers", "accelerate")}
+    for name in libraries.get(config.profile, ()):
+        yield name, f"the profile {config.profile}", "paper"
+    if config.profile == "embedded" and config.discriminate.mode == "paper":
+        yield "torch", 'discriminate.mode = "paper"', "train"
+    if trained := config.profile == "embedded" and sorted(set(config.self_train.variants) - {"E"}):
+        yield "torch", f"variant {', '.join(trained)}", "train"
 
 
 def load_foundation(config: Config, texts: Iterable[str]) -> Foundation | None:

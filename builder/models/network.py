@@ -24,12 +24,9 @@ from torch.nn import functional
 from builder.learning.encode import PAD, SPECIAL, Batch, Encoder, TextEncoder, Vocabulary
 from builder.learning.processes import TeamConfig, Training, train_in_team
 from builder.learning.task import NetworkConfig, Progress
+from builder.models.text_reading import DILATIONS, DISTANCES
 
 # ---- Layers
-
-DILATIONS = (1, 2, 4, 8)
-DISTANCES = (0, 1, 2, 3, 4, 6, 8, 11, 15, 20, 28, 40, 60, 90, 130)
-"""Characters between the ends of a pair from which the pair scorer knows it as more distant."""
 
 
 class ResidualConvolution(nn.Module):

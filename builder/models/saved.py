@@ -16,17 +16,17 @@ from typing import Any, TypeVar
 from torch import nn
 
 from builder.core.errors import BuilderError, ModelError
-from builder.core.files import read_settings, refusals, write_atomically
+from builder.core.files import refusals, write_atomically
 from builder.learning.checkpoint import Undrawn, claimed_shapes, read_tensors, unpack_weights, write_tensors
 from builder.learning.encode import Vocabulary
 from builder.learning.loop import scope
 from builder.learning.task import Config, DiscriminatorConfig, TaggerConfig
 from builder.models.discriminator import Discriminator, DiscriminatorNetwork
 from builder.models.network import CharacterFoundation, Foundation
+from builder.models.serving import FORMAT, read_model_settings
 from builder.models.tagger import Tagger
 from builder.models.tagger_network import TaggerNetwork
 
-FORMAT = 1
 Network = TypeVar("Network", bound=nn.Module)
 
 
@@ -54,7 +54,7 @@ def load(folder: Path, device: str = "auto") -> Tagger | Discriminator:
     a pretrained encoder will run on `device`.
     """
     path = folder / "config.json"
-    settings = _settings(path)
+    settings = read_model_settings(path)
     weights = folder / "weights.safetensors"
     try:
         foundation = _foundation(settings, folder, device)
@@ -73,18 +73,6 @@ def load(folder: Path, device: str = "auto") -> Tagger | Discriminator:
             f"digest is {model.digest}, config.json says {digest}", where=str(folder), fix="train the model again"
         )
     return model
-
-
-def _settings(path: Path) -> dict[str, Any]:
-    try:
-        settings = json.loads(read_settings(path))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ModelError(
-            f"no readable model config: {error}", where=str(path), fix="name a folder that `save` wrote"
-        ) from error
-    if not isinstance(settings, dict) or settings.get("format") != FORMAT:
-        raise ModelError(f"not a model config of format {FORMAT}", where=str(path), fix="train the model again")
-    return settings
 
 
 def _foundation(settings: dict[str, Any], folder: Path, device: str) -> Foundation:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -20,12 +21,13 @@ from numpy.typing import NDArray
 from builder.core.edges import clashes
 from builder.core.errors import ModelError
 from builder.core.files import read_settings, write_atomically
+from builder.core.machine import has_gpu
 from builder.core.records import VERDICTS, Triplet, Verdict
 from builder.language.lexicon.packs import JUDGE, reader_folder
 from builder.learning.task import Example, Progress
 from builder.models.agreement import FLOOR, Combiner
-from builder.models.saved import load
-from builder.models.tagger import Proposal, Tagger, TextReading, read_texts
+from builder.models.numpy_reader import open_numpy_reader
+from builder.models.text_reading import Proposal, TextReader, TextReading
 from builder.models.trust import Calibration, TrustLimits, read_calibration
 
 YY, YN, NX = (VERDICTS.index(verdict) for verdict in ("YY", "YN", "NX"))
@@ -38,7 +40,7 @@ _FIX = "reinstall builder; teach a working directory again with `builder gold ga
 class ShippedModel:
     """The reader, how it is weighed beside the rules, what it may do, and what its scores are worth."""
 
-    reader: Tagger
+    reader: TextReader
     combiner: Combiner
     limits: TrustLimits
     calibration: Calibration
@@ -64,9 +66,9 @@ class ShippedModel:
         return label_shares(shares, self.limits.limit)
 
 
-def read_items(reader: Tagger, items: Sequence[Example], progress: Progress | None = None) -> list[TextReading]:
+def read_items(reader: TextReader, items: Sequence[Example], progress: Progress | None = None) -> list[TextReading]:
     """What the reader says of each item's text and triplets, unlikely proposals included."""
-    return read_texts(reader.network, reader.foundation, reader.config, items, FLOOR, progress)
+    return reader.read(items, FLOOR, progress)
 
 
 def label_shares(shares: Shares, cut: float) -> tuple[tuple[Verdict | None, float], ...]:
@@ -94,19 +96,19 @@ def seen(triplets: Sequence[Triplet], proposals: Sequence[Proposal]) -> Shares:
     return out
 
 
-def reader_digest(reader: Tagger) -> str:
+def reader_digest(reader: TextReader) -> str:
     """What a domain's model calls the reader that it was measured with."""
     return hashlib.sha256(reader.digest.encode()).hexdigest()[:16]
 
 
-def open_model(folder: Path) -> ShippedModel:
+def open_model(folder: Path, device: str = "auto") -> ShippedModel:
     """The model of a domain; ModelError where it is broken."""
-    return _open(folder / JUDGE, open_reader(), _FIX)
+    return _open(folder / JUDGE, open_reader(device), _FIX)
 
 
-def open_reader() -> Tagger:
+def open_reader(device: str = "auto") -> TextReader:
     """The reader of any review; ModelError where it is broken."""
-    return _load_reader(reader_folder())
+    return _load_reader(reader_folder(), device)
 
 
 def copy_model(source: Path, folder: Path) -> ShippedModel:
@@ -122,12 +124,7 @@ def load_model(folder: Path, device: str = "auto") -> ShippedModel:
     return _open(folder / JUDGE, _load_reader(folder / _READER, device), "`builder run discriminate --force`")
 
 
-def on_one_thread(model: ShippedModel) -> ShippedModel:
-    """The same model on one thread: how many there are may change the last digit of what it says."""
-    return replace(model, reader=replace(model.reader, config=replace(model.reader.config, threads=1)))
-
-
-def _open(path: Path, reader: Tagger, fix: str) -> ShippedModel:
+def _open(path: Path, reader: TextReader, fix: str) -> ShippedModel:
     try:
         settings = json.loads(read_settings(path))
         limits, combiner = TrustLimits.read(settings["limits"]), Combiner.read(settings["combiner"])
@@ -140,10 +137,18 @@ def _open(path: Path, reader: Tagger, fix: str) -> ShippedModel:
     return ShippedModel(reader, combiner, limits, calibration)
 
 
-def _load_reader(folder: Path, device: str = "auto") -> Tagger:
-    reader = load(folder, device)
-    assert isinstance(reader, Tagger), "the reader finds triplets"
-    return reader
+def _load_reader(folder: Path, device: str) -> TextReader:
+    """The reader on a GPU by torch, elsewhere by numpy, which takes less time than torch and no import of it."""
+    if has_gpu(device) and find_spec("torch") is not None:
+        from builder.learning import devices
+        from builder.models.saved import load
+        from builder.models.tagger import Tagger
+
+        if devices.choose(device).type != "cpu":
+            reader = load(folder, device)
+            assert isinstance(reader, Tagger), "the reader finds triplets"
+            return reader
+    return open_numpy_reader(folder)
 
 
 def write_taught(folder: Path, shipped: Path, combiner: Combiner) -> None:

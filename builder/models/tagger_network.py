@@ -20,10 +20,8 @@ from builder.learning.devices import device_of
 from builder.learning.encode import Batch, Encoded, IntArray, collate
 from builder.learning.task import TaggerConfig
 from builder.models.network import Foundation, PairScorer, Spans, SpanVector, TextContext, gap
+from builder.models.text_reading import ASPECT, CUT, NEAR, OPINION, TABLE_SIZE
 
-ASPECT, OPINION = 0, 1
-CUT = -2.2
-"""Span logit above which a span is a candidate (p > 0.1)."""
 EXTRA = 6
 
 
@@ -112,7 +110,7 @@ class TaggerNetwork(nn.Module):
     def __init__(self, foundation: Foundation, config: TaggerConfig) -> None:
         super().__init__()
         self.max_span, self.max_gap = config.max_span, config.max_gap
-        self.table = SpanTable(config.width, 64, config.max_span)
+        self.table = SpanTable(config.width, TABLE_SIZE, config.max_span)
         self.pairs = PairScorer(
             config.width, config.pair_size, EXTRA, config.dropout, config.max_gap, config.max_clauses
         )
@@ -216,8 +214,8 @@ def _extra(scores: Tensor, aspects: Spans, opinions: Spans, index: tuple[Tensor,
     ]
     left = torch.minimum(first.start, second.start)
     right = torch.maximum(first.end, second.end)
-    before = begins[row, ASPECT, left] - begins[row, ASPECT, (left - 12).clamp(min=0)]
-    after = begins[row, ASPECT, (right + 12).clamp(max=edge)] - begins[row, ASPECT, right]
+    before = begins[row, ASPECT, left] - begins[row, ASPECT, (left - NEAR).clamp(min=0)]
+    after = begins[row, ASPECT, (right + NEAR).clamp(max=edge)] - begins[row, ASPECT, right]
     near = [torch.log1p(side.clamp(min=0)) for side in (before, after)]
     return torch.stack([*own, *rivals, *near], -1)
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from builder.core.errors import ConfigError, ModelError
+from builder.core.machine import has_gpu
 from builder.core.records import Review, StoredTriplet, Triplet
 from builder.core.settings import Config, ReleaseSettings
 from builder.engine import Doc, RuleEngine
@@ -32,7 +33,7 @@ from builder.store.triplets import JudgedTriplet
 
 if TYPE_CHECKING:
     from builder.models.shipped import Shares, ShippedModel
-    from builder.models.tagger import Proposal
+    from builder.models.text_reading import Proposal
     from builder.models.trust import Calibration
 
 # ---- The judge of a build
@@ -172,13 +173,13 @@ class Rated:
 Holder = tuple[Callable[[Sequence[str]], list[Triplets]], Reader]
 """Views to triplets, and the reader that its rules read with."""
 _FEW = 16
-"""So many texts are read on one thread: a second one would wait for the first longer than it works."""
+"""So many texts are read before a GPU would be ready."""
 
 
 def holder(workdir: Path, recipe: Recipe, device: str = "auto") -> Holder:
     """Views to the triplets that a release of the working directory would hold of them."""
-    rated, least = rated_model(workdir, device), least_confidence(workdir)
-    return _holding(recipe, rated, least)
+    rated = rated_model(workdir, device)
+    return _holding(recipe, lambda views: rated, least_confidence(workdir))
 
 
 def shipped_holder(recipe: Recipe) -> Holder:
@@ -194,21 +195,27 @@ def shipped_holder(recipe: Recipe) -> Holder:
             f"no model is shipped for the domain {recipe.folders.domain} and the convention {recipe.convention}",
             fix="take the source rules, or name a working directory that was built",
         )
-    model = open_model(folder)
-    return _holding(recipe, Rated(model, model.calibration), ReleaseSettings().min_confidence)
+
+    @cache
+    def rated(device: str) -> Rated:
+        model = open_model(folder, device)
+        return Rated(model, model.calibration)
+
+    def choose(views: Sequence[str]) -> Rated:
+        return rated("auto" if len(views) > _FEW and has_gpu("auto") else "cpu")
+
+    choose(())  # what is broken is known before the first text
+    return _holding(recipe, choose, ReleaseSettings().min_confidence)
 
 
-def _holding(recipe: Recipe, rated: Rated | None, least: float) -> Holder:
-    from builder.models.shipped import on_one_thread
-
+def _holding(recipe: Recipe, choose: Callable[[Sequence[str]], Rated | None], least: float) -> Holder:
     reader = make_reader(recipe)
-    alone = rated and replace(rated, model=on_one_thread(rated.model))
 
     def predict(views: Sequence[str]) -> list[Triplets]:
         docs = [Doc.of(text, tokens) for text, tokens in zip(views, reader.backend.annotate(views), strict=True)]
         ruled = [reader.engine.extract(doc) for doc in docs]
-        chosen = alone if len(views) <= _FEW else rated
-        return ruled if chosen is None else hold(chosen, reader.engine, docs, ruled, least)
+        rated = choose(views)
+        return ruled if rated is None else hold(rated, reader.engine, docs, ruled, least)
 
     return predict, reader
 

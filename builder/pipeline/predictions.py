@@ -40,7 +40,7 @@ from builder.pipeline.context import Context
 if TYPE_CHECKING:
     from builder.models.paper.models import Writer
     from builder.models.shipped import Shares, ShippedModel
-    from builder.models.tagger import Proposal
+    from builder.models.text_reading import Proposal
 
 # ---- Kept proposals of the shipped model
 
@@ -263,11 +263,11 @@ def _judge(folder: Path, digest: str, device: str) -> Judge:
 
 
 def _shipped(folder: Path, digest: str, device: str) -> ShippedModel:
-    from builder.models.shipped import load_model, on_one_thread
+    from builder.models.shipped import load_model
 
     model = load_model(folder, device)
     _check_digest(model.digest, digest, folder)
-    return on_one_thread(model)
+    return model
 
 
 def _extractor(folder: Path, digest: str, device: str) -> TripletModel:

@@ -50,7 +50,7 @@ EXTRAS = {
     "publish": (("huggingface_hub",), "`builder versions publish`"),
     "pandas": (("pandas",), "`Release.to_pandas`"),
     "scale": (("distributed", "cryptography"), "`--engine dask`"),
-    "train": (("pycrfsuite",), "`builder model nlp train`"),
+    "train": (("torch", "pycrfsuite"), "what trains: variants A to D, discriminators, `builder model nlp train`"),
     "ckip": (("ckip_transformers",), "the backend `ckip`"),
     "stanza": (("stanza",), "the backend `ckip-stanza`"),
     "paper": (("transformers", "accelerate", "sentencepiece"), "the profiles `encoder` and `paper`"),
@@ -156,6 +156,8 @@ def _extras() -> Iterator[Diagnosis]:
 
 
 def _gpu() -> Diagnosis:
+    if find_spec("torch") is None:
+        return Diagnosis("GPU", "missing", "not looked for: torch is not installed", install_command("train"))
     from builder.learning.devices import describe_gpu
 
     gpu = describe_gpu()

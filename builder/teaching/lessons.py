@@ -38,7 +38,7 @@ from builder.reviews.text import view
 
 if TYPE_CHECKING:
     from builder.models.agreement import Combiner
-    from builder.models.tagger import PairOdds, Place, TextReading
+    from builder.models.text_reading import PairOdds, Place, TextReading
 
 LABELS = "labels"
 """The name of what labels teach among the imported words."""
@@ -108,10 +108,10 @@ class SharedJudge:
     @classmethod
     def read(cls, folder: Path, taught: Sequence[TaughtReview], engine: RuleEngine) -> SharedJudge:
         """The model of a folder reads the reviews, and what the rules find in them so far."""
-        from builder.models.shipped import on_one_thread, open_model, read_items
-        from builder.models.tagger import place_of
+        from builder.models.shipped import open_model, read_items
+        from builder.models.text_reading import place_of
 
-        model = on_one_thread(open_model(folder))
+        model = open_model(folder)
         readings = {review.reading.text: review.reading for review in taught}
         items = [_ask_about(reading, engine.extract(reading.doc)) for reading in readings.values()]
         judge = cls(Rated(model, model.calibration), {})
@@ -135,7 +135,7 @@ class SharedJudge:
     def ask(self, reading: Reading, ruled: Sequence[Triplet]) -> TextReading:
         """What the reader says of a labelled review, and of these triplets in it: each is asked about once."""
         from builder.models.shipped import read_items
-        from builder.models.tagger import place_of
+        from builder.models.text_reading import place_of
 
         known, asked = self.known[reading.text], self.asked[reading.text]
         places = {place_of(triplet) for triplet in ruled}

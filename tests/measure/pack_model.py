@@ -38,7 +38,8 @@ from builder.learning.task import VALENCE, Example
 from builder.models.agreement import Combiner, describe_all, held
 from builder.models.saved import load, save
 from builder.models.shipped import Shares, label_shares, open_model, open_reader, read_items, reader_digest, seen
-from builder.models.tagger import Proposal, Tagger, TextReading
+from builder.models.tagger import Tagger
+from builder.models.text_reading import Proposal, TextReading
 from builder.models.trust import STANDINGS, Calibration, Curve, Standing, TrustLimits, to_kept
 from builder.reviews.script import Variants
 from builder.reviews.text import view

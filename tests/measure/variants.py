@@ -18,7 +18,7 @@ from dimabsa import Gold, gold
 from builder.core.records import StoredTriplet
 from builder.gold.metrics import Answer, micro
 from builder.language.lexicon.resources import load_lexicon, overlays
-from builder.models.tagger import in_place
+from builder.models.text_reading import in_place
 from builder.pipeline.extraction import open_system
 from builder.store import db, triplets
 

@@ -273,7 +273,7 @@ def signature() -> tuple[str, ...]:
     code = hashlib.sha256()
     for path in sorted(_PACKAGE.rglob("*.py")):
         code.update(path.relative_to(_PACKAGE).as_posix().encode() + path.read_bytes())
-    libraries = [f"{name} {importlib.metadata.version(name)}" for name in _LIBRARIES]
+    libraries = [f"{name} {_version(name)}" for name in _LIBRARIES]
     python = ".".join(platform.python_version_tuple()[:2])
     return (
         f"builder {__version__} ({code.hexdigest()[:12]})",
@@ -281,6 +281,13 @@ def signature() -> tuple[str, ...]:
         *libraries,
         f"CPU {platform.machine()} {_instructions()}",
     )
+
+
+def _version(library: str) -> str:
+    try:
+        return importlib.metadata.version(library)
+    except importlib.metadata.PackageNotFoundError:
+        return "is not there"
 
 
 def _instructions() -> str:

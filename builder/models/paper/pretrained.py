@@ -17,9 +17,9 @@ from typing import Any
 from builder.core.errors import ModelError
 from builder.core.records import POLARITY_NAMES
 from builder.learning import hub
-from builder.learning.hub import require_class
 from builder.models.paper.grammar import VocabularyPieces
 from builder.models.paper.templates import ALL, WHAT, WHICH, judge_answers, judge_question
+from builder.models.serving import require_class
 
 MAX_UNKNOWN = 0.05
 """The highest share of the reviews' characters that a tokenizer may not know."""

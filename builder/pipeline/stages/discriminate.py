@@ -27,7 +27,7 @@ from builder.pipeline.predictions import save_proposals
 from builder.store import db, reviews, runs, triplets
 
 if TYPE_CHECKING:
-    from builder.models.tagger import Proposal
+    from builder.models.text_reading import Proposal
 
 
 def run(context: Context) -> runs.Counts:

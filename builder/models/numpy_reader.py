@@ -1,0 +1,416 @@
+"""The shipped reader on numpy: what it says of a few texts, without the seconds that importing torch takes.
+
+In: the folder of a saved tagger on a plain BERT, and items. Out: readings as those of the networks in
+builder.models.encoder, network and tagger_network, but for the last digits. Each piece of a text is read alone, so
+that nothing is padded. T characters, D the width, N spans and P pairs of one piece.
+
+The file's own digest says that weights are undamaged; they become numbers of 32 bits where a layer first asks for them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+
+from builder.core.errors import ModelError
+from builder.core.machine import one_thread
+from builder.core.records import Triplet
+from builder.learning.encode import (
+    Encoded,
+    IntArray,
+    TextEncoder,
+    TokenRows,
+    Vocabulary,
+    padded,
+    text_encoder,
+    token_maker,
+)
+from builder.learning.task import Example, Progress, TaggerConfig
+from builder.models.serving import is_plain, read_model_settings, read_tokenizer
+from builder.models.text_reading import (
+    ASPECT,
+    CUT,
+    DILATIONS,
+    DISTANCES,
+    LIMIT,
+    NEAR,
+    OPINION,
+    TABLE_SIZE,
+    Floats,
+    FoundPairs,
+    Integers,
+    OddsTable,
+    Piece,
+    Scores,
+    TextReading,
+    add_scores,
+    cut_pieces,
+    joined,
+    settled,
+)
+
+_EPSILON = 1e-5
+"""Of the norms that are not the encoder's: torch's default."""
+_TOKENS = 512
+"""Tokens that meet the encoder's layers at once: of fewer, weights take longer to come from memory than to be used."""
+_BLOCK = 64
+"""Rows of a layer that stay in the processor's cache while a function of many steps is made of them."""
+_HALF = np.float32(-0.5)
+_DENSITY = 0.3989422804
+"""Of the normal distribution at zero."""
+_SERIES = (1.330274429, -1.821255978, 1.781477937, -0.356563782, 0.319381530)
+_TAIL = tuple(np.float32(value) for value in (0.2316419, *(_DENSITY * factor for factor in _SERIES)))
+
+
+class Weights:
+    """The weights of a file by their names; ModelError where it is not what was written."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            with safe_open(path, framework="np") as file:
+                self._packed = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (no mapping)
+                written = (file.metadata() or {}).get("digest")
+        except (OSError, SafetensorError) as error:
+            raise ModelError(f"no readable safetensors file: {error}", where=str(path)) from error
+        if written != array_digest(self._packed):
+            raise ModelError("the tensors are not those that were written (digest differs)", where=str(path))
+        self._whole: dict[str, Floats] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._packed
+
+    def __getitem__(self, name: str) -> Floats:
+        """A tensor in 32 bits."""
+        if name not in self._whole:
+            self._whole[name] = self._unpacked(name, slice(None))
+        return self._whole[name]
+
+    def _unpacked(self, name: str, rows: Any) -> Floats:
+        values: Floats = self._packed[name][rows].astype(np.float32)
+        scale = self._packed.get(f"{name}.scale")
+        return values if scale is None else values * scale[rows][..., None]
+
+    def rows(self, name: str, ids: NDArray[np.integer[Any]]) -> Floats:
+        """The vectors of an embedding at `ids`, of which few are ever asked for."""
+        return self._unpacked(f"{name}.weight", ids)
+
+    def linear(self, name: str, x: Floats) -> Floats:
+        """x W + b over the last axis."""
+        out: Floats = x @ self[f"{name}.weight"].T + self[f"{name}.bias"]
+        return out
+
+    def norm(self, name: str, x: Floats, epsilon: float) -> Floats:
+        """Layer normalisation over the last axis (Ba et al. 2016)."""
+        centred = x - x.mean(-1, keepdims=True)
+        spread = np.sqrt((centred * centred).mean(-1, keepdims=True) + np.float32(epsilon))
+        out: Floats = centred / spread * self[f"{name}.weight"] + self[f"{name}.bias"]
+        return out
+
+
+def array_digest(arrays: Mapping[str, NDArray[Any]]) -> str:
+    """What builder.learning.checkpoint.tensor_digest says of the same tensors."""
+    total = hashlib.sha256()
+    for name, array in sorted(arrays.items()):
+        total.update(f"{name} torch.{array.dtype} {array.shape}\n".encode())
+        total.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return total.hexdigest()
+
+
+def open_numpy_reader(folder: Path) -> NumpyReader:
+    """The reader of a folder that builder.models.saved wrote; ModelError where a file is missing or damaged, or of a
+    model whose layers are not here.
+    """
+    path = folder / "config.json"
+    settings = read_model_settings(path)
+    try:
+        if settings["kind"] != "tagger" or not is_plain(settings["encoder"]):
+            raise ModelError("no tagger on a plain BERT", where=str(path), fix="reinstall builder")
+        config = TaggerConfig(**settings["config"])
+        heads, epsilon = int(settings["encoder"]["num_attention_heads"]), float(settings["encoder"]["layer_norm_eps"])
+        vocabulary = Vocabulary(tuple(int(code) for code in settings["vocabulary"]))
+        tokens = token_maker(read_tokenizer(folder, settings["tokenizer"]), settings["encoder"])
+        threshold, digest = float(settings["threshold"]), str(settings["digest"])
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise ModelError(
+            f"not a model config of this version: {error!r}", where=str(path), fix="reinstall builder"
+        ) from error
+    encode = text_encoder(vocabulary, config.bigram_buckets, tokens)
+    return NumpyReader(Weights(folder / "weights.safetensors"), encode, config, heads, epsilon, threshold, digest)
+
+
+@dataclass(frozen=True, eq=False)
+class NumpyReader:
+    """A tagger whose layers numpy computes. `threshold` and `digest` are those of the same tagger on torch."""
+
+    weights: Weights
+    encode: TextEncoder
+    config: TaggerConfig
+    heads: int
+    epsilon: float
+    threshold: float
+    digest: str
+
+    def predict(self, texts: Sequence[str], progress: Progress | None = None) -> list[tuple[Triplet, ...]]:
+        """As builder.models.tagger.Tagger.predict."""
+        return settled(self.read([Example("", text, ()) for text in texts], self.threshold, progress))
+
+    def read(self, items: Sequence[Example], floor: float, progress: Progress | None = None) -> list[TextReading]:
+        """What is proposed of each item's text, and the odds at its places, as builder.models.tagger.Tagger.read."""
+        pieces = cut_pieces(items, self.encode, self.config.window)
+        out = [TextReading([], {}) for _ in items]
+        done, total = 0, sum(len(piece.encoded) for piece in pieces)
+        with one_thread():
+            for some in _portions(pieces):
+                vectors = self._encode([ids for piece in some for ids in _tokens(piece.encoded).ids])
+                for piece in some:
+                    own, vectors = np.split(vectors, [sum(map(len, _tokens(piece.encoded).ids))])
+                    add_scores(out, [piece], self._score(piece, own, floor))
+                    done += len(piece.encoded)
+                if progress:
+                    progress(done, total, "tagging")
+        return joined(out, pieces)
+
+    def _score(self, piece: Piece, vectors: Floats, floor: float) -> Scores:
+        """What is said of a piece, from the vectors of its tokens, row behind row."""
+        context = _Context.of(piece.encoded, self._trunk(piece.encoded, vectors))
+        table = self._span_table(context.hidden)
+        asked = piece.asked_spans
+        logits, polarities = self._pairs(context, table, asked[:, ASPECT], asked[:, OPINION])
+        known = _odds(table, asked, logits, polarities)
+        aspects, opinions = (_candidates(table[layer]) for layer in (ASPECT, OPINION))
+        apart = np.maximum(aspects[:, None, 0] - opinions[:, 1], opinions[:, 0] - aspects[:, None, 1])
+        left, right = (apart <= self.config.max_gap).nonzero()
+        logits, polarities = self._pairs(context, table, aspects[left], opinions[right])
+        keep = _sigmoid(logits) >= floor
+        if not keep.any():
+            return known, None
+        logits, polarities = logits[keep], polarities[keep]
+        spans = np.stack([aspects[left[keep]], opinions[right[keep]]], 1)
+        shares = np.exp(_log_softmax(polarities))
+        cores = np.stack([self._core_bits(context, spans[:, layer], layer) for layer in (ASPECT, OPINION)], 1)
+        odds, chance, best = _odds(table, spans, logits, polarities), _sigmoid(logits), shares.argmax(-1)
+        return known, FoundPairs(np.zeros(len(spans), np.int64), spans, odds, chance, best, shares.max(-1), cores)
+
+    # ---- The encoder, as builder.models.encoder.Bert
+
+    def _encode(self, rows: Sequence[IntArray]) -> Floats:
+        """Rows of tokens, each in its own context, one behind the other: [tokens, hidden size]."""
+        weights, base = self.weights, "trunk.encoder.embeddings"
+        at = np.concatenate([np.arange(len(row)) for row in rows])
+        edges = np.cumsum([0, *map(len, rows)])
+        summed = weights.rows(f"{base}.word_embeddings", np.concatenate(rows))
+        summed += weights.rows(f"{base}.position_embeddings", at) + weights[f"{base}.token_type_embeddings.weight"][0]
+        hidden = weights.norm(f"{base}.LayerNorm", summed, self.epsilon)
+        number = 0
+        while (name := f"trunk.encoder.encoder.layer.{number}") + ".output.dense.bias" in weights:
+            attended = self._add(f"{name}.attention.output", self._attend(name, hidden, edges), hidden)
+            inner = weights.linear(f"{name}.intermediate.dense", attended)
+            hidden = self._add(f"{name}.output", _gelu(inner), attended)
+            number += 1
+        return hidden
+
+    def _attend(self, name: str, hidden: Floats, edges: IntArray) -> Floats:
+        """Each token's mixture of the values of its row [tokens, hidden size]; rows reach from edge to edge."""
+        query, key, value = (
+            self.weights.linear(f"{name}.attention.self.{part}", hidden).reshape(len(hidden), self.heads, -1)
+            for part in ("query", "key", "value")
+        )
+        out = np.empty_like(query)
+        for start, end in pairwise(edges):
+            own, keys, values = (part[start:end].swapaxes(0, 1) for part in (query, key, value))
+            scores = own @ keys.swapaxes(1, 2) * np.float32(query.shape[-1] ** -0.5)
+            out[start:end] = (_softmax(scores) @ values).swapaxes(0, 1)
+        return out.reshape(hidden.shape)
+
+    def _add(self, name: str, x: Floats, before: Floats) -> Floats:
+        return self.weights.norm(f"{name}.LayerNorm", self.weights.linear(f"{name}.dense", x) + before, self.epsilon)
+
+    # ---- The trunk, as builder.models.encoder.EncoderTrunk
+
+    def _trunk(self, text: Encoded, vectors: Floats) -> Floats:
+        """Characters in context [T, D], from the vectors of the text's tokens."""
+        tokens = _tokens(text)
+        begin = np.cumsum([0, *map(len, tokens.ids)])[tokens.row]
+        mean = np.zeros((len(text), vectors.shape[1]), np.float32)
+        for at in (tokens.past > tokens.first).nonzero()[0]:
+            mean[at] = vectors[begin[at] + tokens.first[at] : begin[at] + tokens.past[at]].mean(0)
+        rows = self.weights.rows
+        bigrams = rows("trunk.bigrams", text.bigrams)
+        parts = [rows("trunk.chars", text.ids), bigrams[:-1], bigrams[1:], mean + rows("trunk.place", tokens.place)]
+        x = self.weights.linear("trunk.enter", np.concatenate(parts, -1))
+        for number in range(self.config.layers):
+            x = x + self._convolve(f"trunk.layers.{number}", x, DILATIONS[number % len(DILATIONS)])
+        return self.weights.norm("trunk.norm", x, _EPSILON)
+
+    def _convolve(self, name: str, x: Floats, dilation: int) -> Floats:
+        normal = np.pad(self.weights.norm(f"{name}.norm", x, _EPSILON), ((dilation, dilation), (0, 0)))
+        kernel = self.weights[f"{name}.mix.weight"]
+        mixed = sum(normal[step * dilation :][: len(x)] @ kernel[..., step].T for step in range(3))
+        out, gate = np.split(mixed + self.weights[f"{name}.mix.bias"], 2, -1)
+        product: Floats = out * _sigmoid(gate)
+        return product
+
+    # ---- The heads
+
+    def _span_table(self, hidden: Floats) -> Floats:
+        """A logit for every span of both layers, [2, T, T] by first and last character; -inf where there is none."""
+        length = len(hidden)
+        split = self.weights.linear("table.project", hidden).reshape(length, 2, -1).swapaxes(0, 1)
+        begin, end, single = split[..., :TABLE_SIZE], split[..., TABLE_SIZE : 2 * TABLE_SIZE], split[..., -3:]
+        inside = np.pad(single[..., 2].cumsum(-1, dtype=np.float32), ((0, 0), (1, 0)))
+        opening, closing = single[..., 0] - inside[:, :-1], single[..., 1] + inside[:, 1:]
+        table = begin @ end.swapaxes(1, 2) / np.float32(TABLE_SIZE**0.5) + opening[..., None] + closing[:, None]
+        longest = self.config.max_span
+        size = np.arange(length) - np.arange(length)[:, None]
+        table = table + self.weights["table.length"][:, size.clip(0, longest - 1)]
+        return np.where((size >= 0) & (size < longest), table, np.float32(-np.inf))
+
+    def _pairs(self, context: _Context, table: Floats, aspects: Integers, opinions: Integers) -> tuple[Floats, Floats]:
+        """The logits of P pairs [P], and those of their polarities [P, 3]."""
+        weights = self.weights
+        a, o = (
+            self._span_vector("pairs.aspect", context, aspects),
+            self._span_vector("pairs.opinion", context, opinions),
+        )
+        hidden = a + o + weights.linear("pairs.product", a * o) + self._place(context, aspects, opinions)
+        hidden = _gelu(hidden + weights.linear("pairs.extra", _surroundings(table, aspects, opinions)))
+        out = weights.linear("pairs.out", hidden + _gelu(weights.linear("pairs.mix", hidden)))
+        return out[:, 0], out[:, 1:]
+
+    def _span_vector(self, name: str, context: _Context, spans: Integers) -> Floats:
+        start, end = spans.T
+        ends = [context.hidden[start], context.hidden[end - 1], context.mean(start, end)]
+        return self.weights.linear(f"{name}.project", np.concatenate(ends, -1))
+
+    def _place(self, context: _Context, aspects: Integers, opinions: Integers) -> Floats:
+        """Where the opinion stands as seen from the aspect, and what lies between: [P, size]."""
+        low, high = _gap(aspects, opinions)
+        steps = [step for step in DISTANCES if step <= self.config.max_gap // 2]
+        distance = 2 * np.searchsorted(steps, high - low, side="right") + (aspects[:, 0] < opinions[:, 0])
+        most = self.config.max_clauses
+        clause, sentence = context.text.clause, context.text.sentence
+        clauses = (clause[opinions[:, 0]] - clause[aspects[:, 0]]).clip(-most, most) + most
+        apart = (sentence[opinions[:, 0]] != sentence[aspects[:, 0]]).astype(np.int64)
+        rows = self.weights.rows
+        placed = rows("pairs.distance", distance) + rows("pairs.clauses", clauses) + rows("pairs.sentence", apart)
+        return placed + self.weights.linear("pairs.between", context.mean(low, high))
+
+    def _core_bits(self, context: _Context, spans: Integers, layer: int) -> Any:
+        """Whether a character of a span is of its core, [N, longest]."""
+        at = (spans[:, :1] + np.arange(self.config.max_span)).clip(max=len(context.hidden) - 1)
+        chars = self.weights.linear("cores.char", context.hidden)[at]
+        own = self._span_vector(f"cores.spans.{layer}", context, spans)
+        return self.weights.linear("cores.out", _gelu(chars + own[:, None]))[..., 0] > 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Context:
+    """What the trunk read of a text, with its running sum [T + 1, D]."""
+
+    text: Encoded
+    hidden: Floats
+    summed: Floats
+
+    @classmethod
+    def of(cls, text: Encoded, hidden: Floats) -> _Context:
+        return cls(text, hidden, np.pad(hidden.cumsum(0, dtype=np.float32), ((1, 0), (0, 0))))
+
+    def mean(self, start: Integers, end: Integers) -> Floats:
+        """[N, D]; zero for an empty stretch."""
+        out: Floats = (self.summed[end] - self.summed[start]) / np.maximum(end - start, 1)[:, None].astype(np.float32)
+        return out
+
+
+def _tokens(text: Encoded) -> TokenRows:
+    assert text.tokens is not None, "the reader's own encoder cut the text"
+    return text.tokens
+
+
+def _portions(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
+    """Neighbouring pieces of `_TOKENS` tokens or little more together."""
+    portion, size = list[Piece](), 0
+    for piece in pieces:
+        portion.append(piece)
+        size += sum(map(len, _tokens(piece.encoded).ids))
+        if size >= _TOKENS:
+            yield portion
+            portion, size = [], 0
+    if portion:
+        yield portion
+
+
+def _candidates(table: Floats) -> Integers:
+    """The spans of a layer above the cut, at most some for each character of a padded text: [N, (start, end)]."""
+    length = padded(len(table))
+    most = min(table.size, 4 + length // 5)
+    least = np.partition(table, -most, axis=None)[-most] if most < table.size else -np.inf
+    first, last = ((table > CUT) & (table >= least)).nonzero()
+    return np.stack([first, last + 1], 1)
+
+
+def _surroundings(table: Floats, aspects: Integers, opinions: Integers) -> Floats:
+    """Per pair the two span logits, and how many aspects and opinions begin between the two and near both: [P, 6]."""
+    own = [
+        table[layer, spans[:, 0], spans[:, 1] - 1].clip(-8, 8) / 4 for layer, spans in enumerate((aspects, opinions))
+    ]
+    begins = np.pad(_sigmoid(table).sum(-1).cumsum(-1, dtype=np.float32), ((0, 0), (1, 0)))
+    low, high = _gap(aspects, opinions)
+    left, right = np.minimum(aspects[:, 0], opinions[:, 0]), np.maximum(aspects[:, 1], opinions[:, 1])
+    before = begins[ASPECT, left] - begins[ASPECT, (left - NEAR).clip(min=0)]
+    after = begins[ASPECT, (right + NEAR).clip(max=begins.shape[1] - 1)] - begins[ASPECT, right]
+    counts = [*(begins[:, high] - begins[:, low]), before, after]
+    return np.stack([*own, *(np.log1p(count.clip(min=0)) for count in counts)], -1)
+
+
+def _gap(aspects: Integers, opinions: Integers) -> tuple[Integers, Integers]:
+    """[low, high) between two spans, empty where they touch or overlap."""
+    low = np.minimum(aspects[:, 1], opinions[:, 1])
+    return low, np.maximum(low, np.maximum(aspects[:, 0], opinions[:, 0]))
+
+
+def _odds(table: Floats, spans: Integers, logits: Floats, polarities: Floats) -> OddsTable:
+    ends = [table[layer, spans[:, layer, 0], spans[:, layer, 1] - 1] for layer in (ASPECT, OPINION)]
+    return OddsTable(np.stack([*ends, logits], 1).clip(-LIMIT, LIMIT), _log_softmax(polarities))
+
+
+def _sigmoid(x: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        out: Floats = np.reciprocal(1 + np.exp(-x))
+    return out
+
+
+def _log_softmax(x: Floats) -> Floats:
+    shifted: Any = x - x.max(-1, keepdims=True)
+    out: Floats = shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
+    return out
+
+
+def _softmax(x: Floats) -> Floats:
+    out: Floats = np.exp(x - x.max(-1, keepdims=True))
+    out /= out.sum(-1, keepdims=True)
+    return out
+
+
+def _gelu(x: Floats) -> Floats:
+    """x Φ(x), of which the tail of Φ is taken to seven digits (Abramowitz and Stegun 1964, 26.2.17). In place."""
+    for begin in range(0, len(x), _BLOCK):
+        part = x[begin : begin + _BLOCK]
+        size = np.abs(part)
+        t = 1 / (size * _TAIL[0] + 1)
+        series = t * _TAIL[1]
+        for factor in _TAIL[2:]:
+            series += factor
+            series *= t
+        series *= np.exp(size * size * _HALF)
+        series *= size
+        np.maximum(part, 0, out=part)
+        part -= series
+    return x

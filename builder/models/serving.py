@@ -1,0 +1,94 @@
+"""What a model is by its configuration alone: a pretrained one that a profile can use, or one that builder saved.
+
+In: a hub name or a folder. Out: the configuration or the tokenizer, or a ModelError that names what would do. No
+weights are read, so that a build has the answer before it begins.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from builder.core.errors import ModelError
+from builder.core.files import read_settings
+from builder.learning import hub
+
+WANTED_ENCODER = "a complete encoder such as hfl/chinese-macbert-base"
+WANTED_WRITER = "one such as google/mt5-base, google/mt5-small"
+FORMAT = 1
+TOKENIZER = "tokenizer.json"
+_ACTIVATION, _POSITIONS = "gelu", (None, "absolute")
+
+
+def require_class(source: str, profile: str, setting: str = "") -> Any:
+    """The configuration of a base of the profile `encoder` or `paper`; ModelError where it has no such base.
+
+    Args:
+        source: a folder, or the name of a model on the hub.
+        setting: the setting that names it, for the error.
+    """
+    hub.require_base(source, setting)
+    config, where = hub.load_config(source), f'{setting} = "{source}"' if setting else source
+    if profile == "encoder" and not is_encoder(config):
+        raise ModelError(f"a {config.model_type!r} model is no encoder", where=where, fix=f"use {WANTED_ENCODER}")
+    if profile == "paper" and not is_writer(config):
+        what = f"a {config.model_type!r} model is no encoder-decoder"
+        raise ModelError(what, where=where, fix=f"use {WANTED_WRITER}")
+    return config
+
+
+def is_encoder(config: Any) -> bool:
+    """Whether it reads a text in both directions, as what was pretrained as a masked language model does."""
+    from transformers import AutoModelForMaskedLM
+
+    writes = is_writer(config) or getattr(config, "is_decoder", False)
+    return type(config) in AutoModelForMaskedLM._model_mapping and not writes
+
+
+def is_writer(config: Any) -> bool:
+    """Whether it is an encoder-decoder."""
+    return bool(getattr(config, "is_encoder_decoder", False))
+
+
+def is_plain(config: Mapping[str, Any]) -> bool:
+    """Whether a config is of an encoder that `Bert` reads as transformers does."""
+    width, heads = config.get("hidden_size"), config.get("num_attention_heads")
+    return (
+        config.get("model_type") == "bert"
+        and isinstance(width, int)
+        and isinstance(heads, int)
+        and heads > 0
+        and width % heads == 0
+        and config.get("hidden_act") == _ACTIVATION
+        and config.get("position_embedding_type") in _POSITIONS
+        and not config.get("is_decoder")
+        and not config.get("add_cross_attention")
+    )
+
+
+def read_model_settings(path: Path) -> dict[str, Any]:
+    """The config.json of a model that builder saved; ModelError where it is none."""
+    try:
+        settings = json.loads(read_settings(path))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(
+            f"no readable model config: {error}", where=str(path), fix="name a folder that `save` wrote"
+        ) from error
+    if not isinstance(settings, dict) or settings.get("format") != FORMAT:
+        raise ModelError(f"not a model config of format {FORMAT}", where=str(path), fix="train the model again")
+    return settings
+
+
+def read_tokenizer(folder: Path, digest: str) -> str:
+    """The tokenizer of a saved model as JSON; ModelError where it is missing or another's."""
+    path = folder / TOKENIZER
+    try:
+        tokenizer = path.read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise ModelError(f"no readable tokenizer: {error}", where=str(path), fix="train the model again") from error
+    if hashlib.sha256(tokenizer.encode()).hexdigest() != digest:
+        raise ModelError("the tokenizer is another model's", where=str(path), fix="train the model again")
+    return tokenizer
