@@ -223,7 +223,7 @@ def _find(text: str, place: re.Pattern[str] | None) -> list[Mask]:
         spans = [span for match in pattern.finditer(shown) if (span := _span_to_mask(match, kind))]
         masks += [(start, end, kind) for start, end in spans]
         shown = _blotted(shown, spans)
-    shown = _one_script(shown)
+    shown = converter("t2s")(shown)  # of the same length: what is found in one script is found in the other
     roads = address_spans(shown)
     shown = _blotted(shown, roads)
     own = place_names.spans(shown, place) if place else []
@@ -250,11 +250,6 @@ def _blotted(text: str, spans: Sequence[Span]) -> str:
     for start, end in spans:
         text = text[:start] + _BLOT * (end - start) + text[end:]
     return text
-
-
-def _one_script(text: str) -> str:
-    """Same length, Simplified: what is found in one script is found in the other."""
-    return converter("t2s")(text)
 
 
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"

@@ -92,15 +92,11 @@ def streams(text: str) -> dict[str, list[str]]:
     }
 
 
-def _simplified(text: str) -> str:
-    return converter("t2s")(text)
-
-
 def _dictionary(text: str) -> tuple[list[str], list[str], list[str], list[str], list[str]]:
     """rjieba's view of each character: its place in the word with the tag, both gaps, the word, its neighbours."""
     import rjieba
 
-    words: list[tuple[str, str]] = rjieba.tag(_simplified(text))
+    words: list[tuple[str, str]] = rjieba.tag(converter("t2s")(text))
     edge: list[str] = []
     word: list[str] = []
     before: list[str] = []

@@ -265,11 +265,7 @@ def read(source: Source, columns: Columns) -> Iterator[Row]:
                     yield review(row, picks.order, *values)
                 if source.progress:
                     source.progress(round(share * row) - round(share * (row - len(batch))))
-    except (
-        arrow.ArrowException,
-        OSError,
-        ValueError,
-    ) as error:  # ValueError: names of columns that are no UTF-8, for one
+    except (arrow.ArrowException, OSError, ValueError) as error:  # ValueError: names of columns that are no UTF-8
         where = f"{source.where} after row {row}" if row else source.where
         raise InputError(
             f"broken Parquet file ({one_line(str(error), 120)})", where=where, fix="copy or export the file again"
