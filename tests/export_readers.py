@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from builder.core.records import Polarity, Span
-from builder.release.export import annotation_tools, paper, research, table
+from builder.release.export import annotation_tools, research, table
 from builder.release.export.records import STAND_INS, Labelled, ReviewRow, Spans, TripletLabel, checked, text_of
 
 Pair = tuple[str, str, Polarity]
@@ -83,7 +83,9 @@ def read_bio(content: str) -> list[tuple[str, str, list[Span]]]:
 def read_paper(content: str) -> list[tuple[str, str, list[Pair]]]:
     """(number, text, triplets) of each line."""
     rows = [json.loads(line) for line in content.split("\n") if line]
-    return [(str(row["id"]), row["question"].partition("context: ")[2], paper.parse(row["answer"])) for row in rows]
+    return [
+        (str(row["id"]), row["question"].partition("context: ")[2], research.parse_paper(row["answer"])) for row in rows
+    ]
 
 
 def read_csv(content: str) -> list[ReviewRow]:
@@ -104,7 +106,7 @@ def read_xlsx(content: bytes) -> list[ReviewRow]:
 
 
 def _rows(header: Sequence[str], lines: Iterable[Sequence[Any]]) -> list[ReviewRow]:
-    def read(value: Any, kind: table.Kind) -> Any:
+    def read(value: Any, kind: str) -> Any:
         if value in (None, ""):
             return None
         return json.loads(value) if kind == "json" else float(value) if kind == "number" else value

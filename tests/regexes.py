@@ -38,7 +38,6 @@ CLAUSE = 128
 """Units of a clause, which is all that the expressions of rules read. They may look at it from each of its places."""
 RULES = ("builder/engine/symbols.py", "builder/engine/predicates.py", "builder/engine/rows.py")
 OWN = {
-    "builder/pages/report/charts.py": "figures that matplotlib draws",
     "builder/pages/plain_story.py": "steps of a story, which the engine wrote of words in a clause",
 }
 """Modules whose expressions read no stranger's text, and what they read."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from builder.core.errors import InputError
 from builder.gold.located import locate_triplets
 from builder.gold.metrics import Answer
-from builder.release.export import answers, paper
+from builder.release.export import answers, research
 from builder.release.export.formats import export
 
 FORMATS: dict[str, tuple[str, str, list[Answer]]] = {
@@ -101,7 +101,7 @@ def test_a_line_break_of_unicode_inside_a_text_is_no_line_break(tmp_path: Path) 
 
 
 def test_an_aspect_of_the_paper_may_hold_its_colon() -> None:
-    assert paper.parse("20：00、湯。20：00：不好(負面)。湯：好喝(正面)、鹹(負面)。") == [
+    assert research.parse_paper("20：00、湯。20：00：不好(負面)。湯：好喝(正面)、鹹(負面)。") == [
         ("20：00", "不好", "NEG"),
         ("湯", "好喝", "POS"),
         ("湯", "鹹", "NEG"),

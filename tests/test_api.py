@@ -313,7 +313,9 @@ def test_a_triplet_renders_in_a_notebook_in_the_colours_of_serve() -> None:
 
 
 def test_a_document_renders_its_text_with_marks_and_numbers_and_escapes_it() -> None:
-    shown = EXTRACT("<b>湯頭</b>濃郁 & 服務很差")._repr_html_()
+    document = EXTRACT("<b>湯頭</b>濃郁 & 服務很差")
+    shown = document._repr_html_()
+    assert document.html() == shown
     assert "<b>" not in shown
     assert "&lt;b&gt;" in shown
     assert 'class="m aspect' in shown

@@ -123,12 +123,6 @@ def test_what_is_no_document_is_one_line(line: str | bytes, said: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_a_document_is_html_that_escapes_its_text() -> None:
-    shown = EXTRACT("<b>湯頭</b>濃郁").html()
-    assert 'class="m aspect' in shown and "<b>" not in shown and "&lt;b&gt;" in shown
-    assert shown == EXTRACT("<b>湯頭</b>濃郁")._repr_html_()
-
-
 # ---- Tables out
 
 

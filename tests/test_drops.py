@@ -56,7 +56,7 @@ class Filled:
         runs.finish(self.connection, "release", "k", {}, 1.0)
 
     def drop(self, variant: str = "E", last: int = 0, limit: float | None = 0.15) -> dict[int, tuple[object, ...]]:
-        found = list(drops.find_drops(self.connection, drops.Selection(variant, last, limit, limit and limit / 2, 0.5)))
+        found = list(drops.find_drops(self.connection, drops.Selection(variant, last, limit, 0.5)))
         reviews.reject_stored(self.connection, drops.STAGE, found)
         return {row.triplet or 0: (row.reason, row.judge, row.score, row.score_limit) for row in found}
 
@@ -76,8 +76,8 @@ def test_what_the_judge_dropped_or_replaced_says_so_with_score_and_limit(filled:
     assert filled.drop() == {
         ids[CAKE]: ("replaced", "discriminator", 0.7, None),
         ids[SCENT]: ("judged_no_pair", "discriminator", 0.04, 0.15),
-        ids[SOY]: ("judged_polarity", "discriminator", 0.01, 0.075),
-        ids[LIGHT]: ("replaced", "discriminator", 0.0, 0.075),
+        ids[SOY]: ("judged_polarity", "discriminator", 0.01, 0.15),
+        ids[LIGHT]: ("replaced", "discriminator", 0.0, 0.15),
     }
     shown = filled.connection.execute(
         "SELECT id, review, review_key, reason, rule, sources FROM dropped_triplets ORDER BY id"

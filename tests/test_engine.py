@@ -17,12 +17,11 @@ from hypothesis import strategies as st
 from reading import Reader, written
 from reading import reader as shipped
 
-from builder.core.records import Element, Token, Triplet, polarity_of
+from builder.core.records import Element, Token, Triplet, aspect_text, polarity_of
 from builder.core.settings import Convention
 from builder.engine import Doc, Engine, make_engine
 from builder.engine.pairing import dependency_path
 from builder.language.lexicon.packs import data_dir
-from builder.release.export.paper import aspect_text
 from builder.reviews.text import in_order, view
 
 if TYPE_CHECKING:

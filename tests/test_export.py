@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.core.errors import InputError, ReleaseError
-from builder.core.records import POLARITIES, Element, Polarity, Span, Triplet
+from builder.core.records import POLARITIES, Element, Polarity, Span, Triplet, aspect_text
 from builder.release import package
 from builder.release.card import card as card_of
-from builder.release.export import answers, paper
+from builder.release.export import answers, research
 from builder.release.export.records import ReviewRow, TripletRow, extracted, mismatch, triplet_row
 from builder.release.export.records import triplet as read_row
 from builder.release.gates import schema_fault
@@ -86,7 +86,7 @@ def plain(aspect: str, opinion: str, polarity: Polarity = "POS", owner: str = ""
 
 def test_a_line_of_the_paper_has_its_exact_wording() -> None:
     listed = [TASTE, SALT, replace(SALT, polarity="NEG"), plain("服務", "普通", "NEU"), TASTE]
-    assert paper.line(17, TEXT, listed) == (
+    assert research.paper_line(17, TEXT, listed) == (
         '{"id": 17, "question": "question: 請問以下文字的評論對象有哪些？ 請問以下文字對餐點[口感]的描述為何？ '
         "請問以下文字對湯頭的描述為何？"
         f' 請問以下文字對服務的描述為何？  context: {TEXT}", "answer": '
@@ -95,7 +95,7 @@ def test_a_line_of_the_paper_has_its_exact_wording() -> None:
 
 
 def test_a_review_without_triplets_has_one_question_and_an_empty_answer() -> None:
-    assert json.loads(paper.line(1, "好\n\"吃\"", [])) == {
+    assert json.loads(research.paper_line(1, "好\n\"吃\"", [])) == {
         "id": 1, "question": 'question: 請問以下文字的評論對象有哪些？  context: 好\n"吃"', "answer": "",
     }  # fmt: skip
 
@@ -113,21 +113,28 @@ def test_a_review_without_triplets_has_one_question_and_an_empty_answer() -> Non
     ],
 )
 def test_an_attribute_stands_in_brackets_behind_its_owner(aspect: str, owner: str, written: str) -> None:
-    assert paper.aspect_text(plain(aspect, "好", owner=owner)) == written
+    assert aspect_text(plain(aspect, "好", owner=owner)) == written
 
 
 @pytest.mark.parametrize("mark", ["、", "。", "：", "(", ")", "\n"])
 def test_a_triplet_with_a_mark_of_the_format_is_refused_by_name(mark: str) -> None:
-    assert paper.refused(plain(f"湯{mark}頭", "好")) == f"the aspect {f'湯{mark}頭'!r} holds a mark of the format"
-    assert paper.refused(plain("湯頭", f"好{mark}喝")) == f"the opinion {f'好{mark}喝'!r} holds a mark of the format"
-    assert paper.refused(plain("湯頭", "好喝")) is None
+    assert (
+        research.paper_refused(plain(f"湯{mark}頭", "好")) == f"the aspect {f'湯{mark}頭'!r} holds a mark of the format"
+    )
+    assert (
+        research.paper_refused(plain("湯頭", f"好{mark}喝"))
+        == f"the opinion {f'好{mark}喝'!r} holds a mark of the format"
+    )
+    assert research.paper_refused(plain("湯頭", "好喝")) is None
 
 
 def test_a_triplet_that_a_reader_would_cut_elsewhere_is_refused() -> None:
-    assert paper.refused(plain("湯context: 頭", "好")) == "the aspect '湯context: 頭' holds a mark of the format"
+    assert (
+        research.paper_refused(plain("湯context: 頭", "好")) == "the aspect '湯context: 頭' holds a mark of the format"
+    )
     for odd in (" 湯", "湯\r", "\u2028湯"):
-        assert paper.refused(plain(odd, "好")) == f"the aspect {odd!r} begins or ends with white space"
-        assert paper.refused(plain("湯", odd)) == f"the opinion {odd!r} begins or ends with white space"
+        assert research.paper_refused(plain(odd, "好")) == f"the aspect {odd!r} begins or ends with white space"
+        assert research.paper_refused(plain("湯", odd)) == f"the opinion {odd!r} begins or ends with white space"
 
 
 TERM = st.text(st.sampled_from("湯頭服務好鹹不會[]A 5？！，\U00020bb7❤、。：()\n"), min_size=1, max_size=6).filter(
@@ -140,9 +147,9 @@ def test_what_the_paper_can_hold_comes_back_from_it_and_the_rest_is_refused(
     told: list[tuple[str, str, Polarity]],
 ) -> None:
     listed = [plain(*one) for one in told]
-    kept = [one for one in listed if paper.refused(one) is None]
+    kept = [one for one in listed if research.paper_refused(one) is None]
     wanted = {(one.aspect.text, one.opinion.text, one.polarity) for one in kept}
-    found = paper.parse(json.loads(paper.line(1, "x", kept))["answer"])
+    found = research.parse_paper(json.loads(research.paper_line(1, "x", kept))["answer"])
     assert set(found) == wanted
     assert len(found) == len(wanted)
     assert all(set(f"{one.aspect.text}{one.opinion.text}") & set("、。：()\n") for one in listed if one not in kept)
@@ -160,11 +167,7 @@ def test_what_the_paper_can_hold_comes_back_from_it_and_the_rest_is_refused(
 )
 def test_an_answer_that_is_not_in_the_format_is_an_error_that_shows_it(answer: str) -> None:
     with pytest.raises(ValueError, match="no `aspect：opinion"):
-        paper.parse(answer)
-
-
-def test_an_empty_answer_holds_nothing() -> None:
-    assert paper.parse("") == paper.parse(" ") == []
+        research.parse_paper(answer)
 
 
 # ---- our own rows
@@ -223,7 +226,12 @@ def written(folder: Path, *rows: object) -> Path:
 def test_answers_of_all_three_kinds_are_read_alike(tmp_path: Path) -> None:
     ours = {"id": 7, "text": TEXT, "triplets": [triplet_row("x", SALT, (), ())]}
     dimabsa = {"ID": "7", "Text": TEXT, "Triplet": [{"Aspect": "湯頭", "Opinion": "不會鹹", "Polarity": "正面"}]}
-    for row in (ours, {"id": "7", "triplets": [extracted(SALT)]}, dimabsa, json.loads(paper.line(7, TEXT, [SALT]))):
+    for row in (
+        ours,
+        {"id": "7", "triplets": [extracted(SALT)]},
+        dimabsa,
+        json.loads(research.paper_line(7, TEXT, [SALT])),
+    ):
         found = answers.read(written(tmp_path, row))
         assert found.answers == {"7": [("湯頭", "不會鹹", "POS")]}
         assert found.texts == ({} if "text" not in row and "Text" not in row and "question" not in row else {"7": TEXT})
@@ -440,6 +448,8 @@ def test_card_croissant_and_citation_claim_what_was_done_and_no_more(
     assert [word for word in denied if word in shown] == []
     by = "rules and the shipped model" if "shipped" in source else "rules"
     assert metadata["description"].endswith(f"found by {by}.") and f"found by {by}." in files["CITATION.cff"].decode()
+    judge = "the shipped model" if "shipped" in source else "the discriminator"
+    assert (f"The *judge*, here {judge}, gives each candidate" in shown) is (source != "rules")
     assert "No person labelled any of them." in shown
     example = json.loads(shown.partition("```json\n")[2].partition("```")[0])
     assert (example["triplets"][0]["verdict"] is None) is (source == "rules")
@@ -480,20 +490,6 @@ def test_the_card_says_how_many_places_stand_in_several_splits() -> None:
     assert "value of the column `shop` stay in one split. 0 of 5 places have" in card(grouped)
     assert "in several splits" not in card(facts(reviews())), "no place is named"
     assert json.loads(whole(told, reviews(), "")["manifest.json"])["places"] == {"named": 5, "in_several_splits": 3}
-
-
-@pytest.mark.parametrize(
-    ("mode", "source", "panel", "judge"),
-    [
-        ("auto", "rules, less what the judge rejects", f"{SHIPPED_JUDGE}.", "the shipped model"),
-        ("paper", "rules, less what the judge rejects", "", "the discriminator"),
-    ],
-)
-def test_the_card_names_what_judged(mode: str, source: str, panel: str, judge: str) -> None:
-    small = facts(reviews())
-    splits = [replace(split, source=source) for split in small.splits]
-    told = replace(small, splits=splits, panel=panel, config={"discriminate.mode": mode})
-    assert f"The *judge*, here {judge}, gives each candidate" in card(told)
 
 
 def test_scores_on_gold_are_said_to_be_by_whoever_labelled_it() -> None:
@@ -669,11 +665,6 @@ def test_the_manifest_says_all_that_decided_the_release() -> None:
     assert body["files"]["data/a.jsonl"] == {"bytes": 1, "sha256": sha256(b"a")}
 
 
-def test_a_checksum_is_that_of_the_bytes() -> None:
-    assert sha256(b"") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-    assert checksums({"b": b"", "a": b""}) == f"{sha256(b'')}  a\n{sha256(b'')}  b\n"
-
-
 def front_matter(text: str) -> dict[str, Any]:
     """The front matter as dataset hubs read it."""
     parsed: dict[str, Any] = yaml.safe_load(text.split("---\n", 2)[1])
@@ -700,20 +691,7 @@ def test_the_front_matter_of_any_name_is_read_back() -> None:
         assert front_matter(card(replace(facts(reviews()), name=name)))["pretty_name"] == name
 
 
-def test_a_release_without_a_licence_says_so_in_words() -> None:
-    told = card(replace(facts(reviews()), licence=""))
-    assert front_matter(told)["license"] == "other"
-    assert "not stated by the makers of this release; ask before you redistribute" in told
-
-
-@pytest.mark.parametrize(
-    ("number", "size"),
-    [
-        (999, "n<1K"),
-        (1_000, "1K<n<10K"),
-        (1_000_000, "1M<n<10M"),
-    ],
-)
+@pytest.mark.parametrize(("number", "size"), [(999, "n<1K"), (1_000, "1K<n<10K"), (1_000_000, "1M<n<10M")])
 def test_the_card_says_the_size_as_hubs_do(number: int, size: str) -> None:
     told = replace(facts(reviews()), splits=[SplitFacts("train", "rules", "silver", number, 0, {})])
     assert front_matter(card(told))["size_categories"] == [size]

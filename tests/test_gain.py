@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import Command
 
-from builder.cli.gain import _print_gain
+from builder.cli.gold import _print_gain
 from builder.engine import make_engine
 from builder.engine.reader import Recipe, extract, make_reader
 from builder.gold.metrics.scores import Answer
@@ -168,13 +168,10 @@ def test_without_labels_or_a_working_directory_it_says_what_to_give(here: Comman
     assert ran.code == 2 and "name it with --workdir" in ran.err
 
 
-@pytest.mark.parametrize(("number", "why"), [(10, "too few"), (0, "too few")])
-def test_too_few_labels_are_an_error_that_says_how_many_are_needed(
-    here: Command, tmp_path: Path, number: int, why: str
-) -> None:
+@pytest.mark.parametrize("number", [10, 0])
+def test_too_few_labels_are_an_error_that_says_how_many_are_needed(here: Command, tmp_path: Path, number: int) -> None:
     ran = here("gain", "--gold", write_gold(tmp_path / "gold.jsonl", number))
-    assert ran.code == 2
-    assert why in ran.err
+    assert ran.code == 2 and "too few" in ran.err
 
 
 def test_a_row_without_a_text_is_named(here: Command, tmp_path: Path) -> None:
@@ -267,6 +264,7 @@ def test_a_table_with_semicolons_and_a_sheet_of_other_letters_is_read_alike(here
         ("mine.xlsx", b"PK", "labels are JSON lines, CSV or TSV; save the sheet as CSV UTF-8"),
         ("mine.csv", "text\n很香".encode("utf-16"), "mine.csv: is not UTF-8; save it as CSV UTF-8"),
         ("mine.csv", b"review,aspect\n", "there is no column 'text'; it has review, aspect; columns: text, aspect"),
+        ("mine.csv", b"text,aspect,opinion\n", "there is no column 'polarity'"),
         ("mine.jsonl", "很香".encode("big5"), "gold is not UTF-8; save it as UTF-8"),
         ("mine.json", b"[{}]", "mine.json:1: no gold row: it has no id with a list of triplets; each line is"),
         ("mine.json", b"[\n{}]", "mine.json:1: no gold row: it is not JSON: "),
@@ -279,13 +277,6 @@ def test_a_file_that_holds_no_labels_says_what_it_lacks(
     (tmp_path / name).write_bytes(content)
     ran = here("gain", "--gold", tmp_path / name)
     assert ran.code == 2 and fault in ran.err, ran.err
-
-
-def test_a_table_without_a_column_is_one_line_that_names_it(here: Command, tmp_path: Path) -> None:
-    table = tmp_path / "mine.csv"
-    table.write_text("text,aspect,opinion\n", encoding="utf-8")
-    ran = here("gain", "--gold", table)
-    assert ran.code == 2 and "there is no column 'polarity'" in ran.err
 
 
 def test_a_working_directory_that_is_taught_builds_with_it_and_forgets_it(here: Command, tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_sources_and_rules_are_names_and_keys_are_those_of_the_layout() -> None:
     for name in ("sources", "rules"):
         assert schema_fault(with_triplet(**{name: ["x", 1]})) == "sources and rules are names"
     assert schema_fault(row(more=1)) == (
-        "the keys of a row are id, text, language, rating, annotation, triplets, source; not more"
+        "the keys of a row are id, text, language, rating, source, annotation, triplets; not more"
     ), schema_fault(row(more=1))
     assert schema_fault([]) == "a row is an object"
     assert schema_fault(row(triplets=["x"], unverified_negative=False)) == "a triplet is an object"

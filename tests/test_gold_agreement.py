@@ -12,7 +12,6 @@ from goldwork import TEXTS, by_name, pooled, triplet
 from builder.core.records import Candidate, Label, Pool
 from builder.gold import agreement
 from builder.gold.items import meant
-from builder.pages.report.quality import annotators
 from builder.store import db, gold, pools
 from builder.teaching import labelling
 from builder.teaching.labelling import opened
@@ -127,16 +126,6 @@ def test_disputes_are_labels_corrections_and_lonely_finds(disputed: tuple[Path, 
     ]  # the two open disputes have no final label
 
 
-def test_the_report_and_the_command_agree_on_agreement(disputed: tuple[Path, Pool]) -> None:
-    """What bo alone found missing was put to nobody: it counts in neither."""
-    workdir, pool = disputed
-    (pair,) = labelling.agree(workdir, None)[1].pairs
-    with db.reading(workdir) as connection:
-        (table,) = annotators(connection).tables
-    shown = [row for row in table.rows if row[:3] == (pool.id, "amy", "bo")]
-    assert shown == [(pool.id, "amy", "bo", 10, pytest.approx(90.0), pytest.approx(100 * (pair.kappa or 0)))]
-
-
 def test_the_language_model_and_the_discriminator_do_not_vote(disputed: tuple[Path, Pool]) -> None:
     workdir, pool = disputed
     with opened(workdir) as connection, db.atomic(connection):
@@ -211,7 +200,7 @@ def test_all_rows_are_shown_however_many(
 ) -> None:
     workdir, _ = disputed
     whole = here("annotate", command, "--workdir", workdir)
-    monkeypatch.setattr("builder.cli.printing.PRINTED", 1)
+    monkeypatch.setattr("builder.cli.options.PRINTED", 1)
     assert here("annotate", command, "--workdir", workdir) == whole
 
 

@@ -16,7 +16,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from chromium import Browser, serving
-from conftest import Command
 from goldwork import TEXTS, by_name, pooled
 
 from builder.cli.annotate import serve
@@ -392,12 +391,6 @@ def test_disputes_are_decided_on_the_page_which_says_when_there_are_none(tmp_pat
         with db.reading(workdir) as connection:
             assert gold.decisions(connection, pool.id) == {soup.id: Label("NX")}
         assert page.said() == {}
-
-
-def test_a_port_that_is_taken_is_an_error_of_ours(page: Page, here: Command, tmp_path: Path) -> None:
-    workdir, _ = pooled(tmp_path)
-    ran = here("annotate", "serve", "--port", page.port, "--annotator", "bo", "--workdir", workdir)
-    assert f"port {page.port} is taken" in ran.error
 
 
 def test_two_pages_can_write_at_the_same_time(tmp_path: Path) -> None:

@@ -47,11 +47,6 @@ def test_every_candidate_remembers_who_proposed_it(tmp_path: Path) -> None:
     assert Counter(map(len, said.values())) == {2: 5, 1: 5}
 
 
-def test_reviews_without_a_candidate_are_in_the_pool(tmp_path: Path) -> None:
-    _, pool = pooled(tmp_path)
-    assert [review.text for review in pool.reviews if not review.candidates] == [TEXTS[3]]
-
-
 def test_the_same_seed_gives_the_same_pool_and_another_seed_another_order(tmp_path: Path) -> None:
     workdir = work(tmp_path)
     first = make_pool(workdir, PoolSettings(4, 13, "test"))
@@ -162,7 +157,7 @@ def test_the_command_says_what_it_made(tmp_path: Path, here: Command, monkeypatc
     assert here("pool", "--n", "2", "--workdir", workdir).code == 0
     whole = here("pool", "--list", "--workdir", workdir)
     assert whole.out.endswith("2 pools\n")
-    monkeypatch.setattr("builder.cli.printing.PRINTED", 1)
+    monkeypatch.setattr("builder.cli.options.PRINTED", 1)
     assert here("pool", "--list", "--workdir", workdir) == whole, "however many there are"
     refused = here("pool", "--n", "3", "--json", "--workdir", workdir)
     assert refused.code == 2 and "give --list, too" in refused.err

@@ -15,9 +15,9 @@ from export_readers import READERS, read_bio, read_csv, read_paper, read_xlsx
 from test_release import make, told
 
 from builder.core.config import resolve
+from builder.core.records import aspect_text
 from builder.pipeline import pipeline
 from builder.pipeline.builds import Build
-from builder.release.export import paper
 from builder.release.export.formats import FORMATS, NAMES, export_release
 from builder.release.export.records import Labelled, ReviewRow, TripletLabel, label, labelled
 from builder.release.export.records import triplet as read_row
@@ -125,9 +125,7 @@ def test_every_format_gives_back_what_it_holds_and_names_the_rest(release: Path,
         elif name.startswith("paper"):
             told_ = [(said, Counter(set(those))) for _, said, those in read_paper(content)]
             for row, (said, those) in zip(kept, told_, strict=True):
-                due = {
-                    (paper.aspect_text(one), one.opinion.text, one.polarity) for one in map(read_row, row["triplets"])
-                }
+                due = {(aspect_text(one), one.opinion.text, one.polarity) for one in map(read_row, row["triplets"])}
                 assert said == row["text"]
                 assert set(those) == due
         else:

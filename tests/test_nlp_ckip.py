@@ -155,7 +155,7 @@ def check_tiling(text: str, tokens: Sequence[Token]) -> None:
 
 
 def test_the_table_knows_every_tag_and_its_answers_are_tags_and_relations_of_the_parser() -> None:
-    table, known = conllu.load(), embedded.load({}).parser.vocabulary
+    table, known = conllu.load_labels(), embedded.load({}).parser.vocabulary
     table.require("ckip-pos", POS)
     assert {ours for (scheme, _), ours in table.table.items() if scheme == "ckip-pos"} <= {*known.tags, "SPACE"}
     assert {ours for (scheme, _), ours in table.table.items() if scheme != "ckip-pos"} <= set(known.rels)
@@ -178,16 +178,16 @@ def test_the_table_knows_every_tag_and_its_answers_are_tags_and_relations_of_the
 def test_a_label_is_told_in_ours_and_a_row_for_its_word_comes_first(
     scheme: str, label: str, word: str, ours: str
 ) -> None:
-    assert conllu.load().ours(scheme, label, word) == ours
+    assert conllu.load_labels().ours(scheme, label, word) == ours
 
 
 def test_the_universal_relations_of_ud_v2_are_all_in_the_table() -> None:
-    conllu.load().require("ud2", UNIVERSAL.split())
+    conllu.load_labels().require("ud2", UNIVERSAL.split())
 
 
 def test_a_label_that_the_table_lacks_is_an_error_that_names_it() -> None:
     with pytest.raises(ResourceError, match=r"labels\.tsv: no row for the ud2 label 'obj:new'; add it to the table"):
-        conllu.load().ours("ud2", "obj:new", "麵")
+        conllu.load_labels().ours("ud2", "obj:new", "麵")
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_without_the_extras_the_error_says_what_to_install(tmp_path: Path, monke
         nlp.load("ckip", {})
     (tmp_path / "resources.json").write_text("{}")
     with pytest.raises(ConfigError, match="trees from stanza need stanza: .*; " + re.escape(install_command("stanza"))):
-        ckip.load_stanza(tmp_path, conllu.load())
+        ckip.load_stanza(tmp_path, conllu.load_labels())
 
 
 # CKIP's drivers
@@ -485,7 +485,7 @@ def stanza_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @needs_stanza
 def test_the_real_pipeline_gives_the_trees_it_learnt_in_labels_of_ud_v1(stanza_models: Path) -> None:
-    parser = ckip.load_stanza(stanza_models, conllu.load())
+    parser = ckip.load_stanza(stanza_models, conllu.load_labels())
     assert parser.parse([unit for unit, _ in LEARNT]) == [tree for _, tree in LEARNT]
     assert parser.parse([unit for unit, _ in reversed(LEARNT)]) == [tree for _, tree in reversed(LEARNT)]
     assert parser.parse([]) == []
@@ -494,11 +494,11 @@ def test_the_real_pipeline_gives_the_trees_it_learnt_in_labels_of_ud_v1(stanza_m
 @needs_stanza
 def test_its_signature_follows_the_model_files(stanza_models: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(stanza_models, tmp_path / "copy")
-    signature = ckip.load_stanza(stanza_models, conllu.load()).signature
-    assert ckip.load_stanza(copy, conllu.load()).signature == signature
+    signature = ckip.load_stanza(stanza_models, conllu.load_labels()).signature
+    assert ckip.load_stanza(copy, conllu.load_labels()).signature == signature
     checkpoint = torch.load(copy / "zh-hant" / "depparse" / "gsd.pt", weights_only=True)
     torch.save(checkpoint | {"global_step": 7}, copy / "zh-hant" / "depparse" / "gsd.pt")
-    assert ckip.load_stanza(copy, conllu.load()).signature != signature
+    assert ckip.load_stanza(copy, conllu.load_labels()).signature != signature
 
 
 @needs_stanza
@@ -506,7 +506,7 @@ def test_only_the_root_of_a_document_is_called_root() -> None:
     from stanza.utils.conll import CoNLL
 
     document = CoNLL.conll2doc(input_str=TREEBANK.replace("2\taux", "2\troot").replace("0\troot", "0\tobj"))
-    found = [ckip.tree(sentence, conllu.load()) for sentence in document.sentences]
+    found = [ckip.tree(sentence, conllu.load_labels()) for sentence in document.sentences]
     assert found[0] == ([2, 2, -1], ["nsubj", "neg", "root"])
     assert found[1] == ([1, -1, 1, 4, 1, 1], ["nsubj", "root", "dep", "det", "dobj", "punct"])
 
@@ -514,19 +514,19 @@ def test_only_the_root_of_a_document_is_called_root() -> None:
 @needs_stanza
 def test_missing_and_damaged_models_are_errors_and_nothing_is_downloaded(stanza_models: Path, tmp_path: Path) -> None:
     with pytest.raises(ResourceError) as caught:
-        ckip.load_stanza(tmp_path, conllu.load())
+        ckip.load_stanza(tmp_path, conllu.load_labels())
     fix = f"where there is a network, run stanza.download('zh-hant', model_dir='{tmp_path}'), and copy the folder here"
     assert str(caught.value) == f"{tmp_path}: no stanza models; {fix}"
     copy = shutil.copytree(stanza_models, tmp_path / "copy")
     (copy / "zh-hant" / "depparse" / "gsd.pt").write_bytes(b"no model")
     with pytest.raises(ResourceError, match="stanza cannot load its models"):
-        ckip.load_stanza(copy, conllu.load())
+        ckip.load_stanza(copy, conllu.load_labels())
     (copy / "zh-hant" / "depparse" / "gsd.pt").unlink()
     with pytest.raises(ResourceError, match="stanza cannot load its models"):
-        ckip.load_stanza(copy, conllu.load())
+        ckip.load_stanza(copy, conllu.load_labels())
     (copy / "resources.json").write_text("{}")
     with pytest.raises(ResourceError, match="stanza cannot load its models"):
-        ckip.load_stanza(copy, conllu.load())
+        ckip.load_stanza(copy, conllu.load_labels())
 
 
 class RunsACommand:
@@ -546,16 +546,16 @@ def test_code_in_a_model_of_stanzas_is_not_run(stanza_models: Path, tmp_path: Pa
     checkpoint = torch.load(model, weights_only=True)
     torch.save(checkpoint | {"more": RunsACommand(tmp_path / "trace")}, model)
     with pytest.raises(ResourceError, match="stanza cannot load its models"):
-        ckip.load_stanza(copy, conllu.load())
+        ckip.load_stanza(copy, conllu.load_labels())
     assert not (tmp_path / "trace").exists()
 
 
 @needs_stanza
 def test_stanza_runs_on_the_device_of_the_setting(stanza_models: Path) -> None:
-    parser = ckip.load_stanza(stanza_models, conllu.load(), "cpu")
+    parser = ckip.load_stanza(stanza_models, conllu.load_labels(), "cpu")
     assert parser.pipeline.device == "cpu"  # type: ignore[attr-defined]
     with pytest.raises(ModelError, match="torch sees no device 'cuda:97' here"):
-        ckip.load_stanza(stanza_models, conllu.load(), "cuda:97")
+        ckip.load_stanza(stanza_models, conllu.load_labels(), "cuda:97")
 
 
 @needs_ckip

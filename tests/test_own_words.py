@@ -268,7 +268,7 @@ def test_a_file_of_valences_serves_the_categories_of_e_hownet(here: Command, tmp
 
 
 def test_words_with_parts_of_speech_of_ckip_are_kept_whole_by_the_segmenter(tmp_path: Path) -> None:
-    tags = conllu.load().parts_of_speech
+    tags = conllu.load_labels().parts_of_speech
     assert [universal_tag(tag, tags) for tag in ("VH11", "Nab", "Neqa", "NOUN", "VA", "ZZ")] == [
         "ADJ" if tags["VH"] == "ADJ" else tags["VH"], "NOUN", "DET", "NOUN", tags["VA"], "",
     ]  # fmt: skip

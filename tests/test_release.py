@@ -638,6 +638,8 @@ def test_a_licence_that_hubs_do_not_know_is_named_beside_other(licence: str, sho
     files = whole(replace(facts(made), licence=licence), made, "")
     head = yaml.safe_load(files["README.md"].decode().split("---\n")[1])
     assert (head["license"], head.get("license_name")) == (shown, name)
+    said = "not stated by the makers of this release; ask before you redistribute"
+    assert (said in files["README.md"].decode()) is (not licence)
     assert ("license:" in files["CITATION.cff"].decode()) is (name is None)
 
 

@@ -19,8 +19,7 @@ from builder.engine.reader import Reader, Recipe, make_reader
 from builder.engine.rule_changes import compare_triplets, quote_triplet
 from builder.language.lexicon.folders import SHIPPED, folders_in
 from builder.language.lexicon.rules import Rule, load_rules, read_name, write_rule
-from builder.pages.rule_book import RuleBook
-from builder.pages.rule_page import RuleWorker, rule_site
+from builder.pages.rule_page import RuleBook, RuleWorker, rule_site
 from builder.pipeline.rule_report import draft as write_draft
 
 OWN = """[odd-words]

@@ -19,7 +19,6 @@ from builder.gold.metrics.systems import (
     Difference,
     Estimate,
     Settings,
-    ceiling,
     differences,
     digest,
     estimates,
@@ -121,15 +120,6 @@ def test_gold_against_itself_reaches_the_ceiling_of_every_metric(gold: dict[str,
         for found in measure(gold, gold, metrics("all", mode), Settings(mode, 0)):
             assert {round(value.value, 6) for value in found.values.values()} == {round(found.ceiling, 6)}, found.metric
             assert found.ceiling == 100 or found.metric.match == "paper"
-
-
-def test_the_ceiling_of_the_paper_on_its_300_reviews_is_92() -> None:
-    gold = {str(i): [] if i < 24 else [ANSWER] for i in range(300)}
-    assert ceiling(gold, Metric("paper", "triplet")) == pytest.approx(92.0)
-    (found,) = measure(gold, gold, metrics("paper"), Settings(samples=0))
-    assert {name: value.value for name, value in found.values.items()} == pytest.approx(
-        dict.fromkeys(("accuracy", "precision", "recall", "f1"), 92.0)
-    )
 
 
 def test_accuracy_of_the_paper_is_shared_over_united() -> None:

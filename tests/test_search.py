@@ -129,12 +129,11 @@ def test_nothing_to_look_for_is_said(connection: sqlite3.Connection, word: str) 
         search.find(connection, [word])
 
 
-def test_a_search_is_narrowed_paged_and_leaves_repeated_reviews_out(built: Built) -> None:
+def test_a_search_is_narrowed_limited_and_leaves_repeated_reviews_out(built: Built) -> None:
     with db.reading(built.workdir) as connection:
         everything = search.find(connection, ["，"], 1000)
         assert everything.total > 5
-        pages = [search.find(connection, ["，"], 2, offset).shown for offset in range(0, everything.total, 2)]
-        assert [hit for page in pages for hit in page] == everything.shown
+        assert search.find(connection, ["，"], 2).shown == everything.shown[:2]
         train = search.find(connection, ["，"], 1000, split="train")
         assert train.shown == [hit for hit in everything.shown if hit.split == "train"]
         negative = search.find(connection, ["，"], 1000, polarity="NEG").shown

@@ -33,10 +33,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builder.core.errors import ReleaseError, install_command
-from builder.core.markup import HIDDEN
+from builder.core.markup import HIDDEN, SpanMark, lanes
 from builder.core.records import Element, Polarity, ReadWord, Reasons, Span, Triplet
 from builder.pages.plain_story import tell_story
-from builder.pages.serve import app, plugin, spans
+from builder.pages.serve import answering, app, plugin
+from builder.release.reading import opened
+from builder.release.reading import rows as read_rows
 from builder.store import browse, db, listing, released, reviews, runs, search, stories, triplets
 
 pytest.importorskip("datasette", reason="the extra inspect is not installed")
@@ -180,7 +182,7 @@ def check(page: str) -> Parsed:
 
 
 OWN = [
-    "/", "/search", "/reviews?q=湯&show=rules", "/reviews?q=沒有的話", "/random", "/aspects", "/aspect?word=餐點",
+    "/", "/reviews?q=湯&show=rules", "/reviews?q=沒有的話", "/random", "/aspects", "/aspect?word=餐點",
     "/opinions", "/opinion?word=不會鹹", "/review/1", "/review/2", "/review?key=plain", "/triplet/{0}",
     "/queries", "/review/99999", "/triplet/nobody",
 ]  # fmt: skip
@@ -216,13 +218,13 @@ def test_five_hundred_hostile_reviews_are_shown_as_they_are_and_do_nothing(serve
     """All of them marked, in search results and in the table; a part of them as whole pages."""
     for n in range(500):
         text = hostile(n)
-        shown = spans.marked(text, spans.marks([triplets_of(text, n)]))
+        shown = answering.marked(text, answering.mark_triplets([triplets_of(text, n)]))
         parsed = Parsed(f'<p class="review-text">{shown}</p>')
         assert parsed.tags <= {"p", "span"}
         assert not any(name.startswith("on") for _, name, _ in parsed.attributes)
         assert parsed.review == re.sub(HIDDEN, lambda match: f"U+{ord(match[0]):04X}", text)
     for page in range(1, 27):
-        check(get(served, f"/search?q=湯&show=rules&page={page}").text)
+        check(get(served, f"/reviews?q=湯&show=rules&page={page}").text)
     for n in range(0, 500, 25):
         assert "湯" in check(get(served, f"/review/{n + 3}").text).review
     for after in range(0, 500, 100):
@@ -319,7 +321,7 @@ def test_a_search_that_takes_too_long_says_so(served: Any, monkeypatch: pytest.M
 
     monkeypatch.setattr(listing, "count", endless)
     monkeypatch.setattr(served, "sql_time_limit_ms", 50)
-    asked = get(served, "/search?q=湯")
+    asked = get(served, "/reviews?q=湯")
     assert asked.status_code == 400 and "takes too long" in asked.text
 
 
@@ -339,7 +341,7 @@ def test_characters_that_turn_text_round_stand_as_their_numbers_on_every_page(tm
     shown = app.datasette(app.of_workdir(tmp_path / "w", tmp_path), "a \u202e title\x1b[2J", "a \u2066 source")
     for path in (
         "/",
-        "/search?q=湯",
+        "/reviews?q=湯",
         "/review/1",
         f"/triplet/{ids[0]}",
         "/queries",
@@ -429,11 +431,9 @@ def test_marked_text_is_the_text_and_every_element_covers_its_own(text: str, dat
     if len(text) < 2:
         return
     shown = [
-        spans.SpanMark(n, role, "POS", drawn())
-        for n in range(data.draw(st.integers(0, 4)))
-        for role in ("aspect", "opinion")
+        SpanMark(n, role, "POS", drawn()) for n in range(data.draw(st.integers(0, 4))) for role in ("aspect", "opinion")
     ]
-    parsed = Covered(str(spans.marked(text, shown)))
+    parsed = Covered(str(answering.marked(text, shown)))
     assert parsed.text == text.replace("\u202e", "U+202E")
     for one in shown:
         told = "".join(text[a:b] for a, b in one.spans).replace("\u202e", "U+202E")
@@ -466,8 +466,8 @@ class Covered(HTMLParser):
 
 
 def test_elements_over_the_same_characters_get_different_lanes() -> None:
-    shown = [spans.SpanMark(n, "aspect", "POS", ((n, n + 4),)) for n in range(10)]
-    lane = spans.lanes(shown)
+    shown = [SpanMark(n, "aspect", "POS", ((n, n + 4),)) for n in range(10)]
+    lane = lanes(shown)
     assert {lane[one] for one in shown[:4]} == {0, 1, 2, 3}
     assert lane[shown[4]] == 0
 
@@ -477,11 +477,11 @@ def test_elements_over_the_same_characters_get_different_lanes() -> None:
 
 def test_a_release_is_shown_with_the_ids_and_numbers_that_it_has(tmp_path: Path) -> None:
     release = LAYOUTS / "v0.1.0"
-    manifest = app.read_manifest(release)
+    manifest = opened(release).manifest
     path = app.of_release(release, tmp_path)
     with sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True) as connection:
         for split, told in manifest["splits"].items():
-            rows = list(app.rows(release, split))
+            rows = list(read_rows(release, split))
             assert (
                 connection.execute("SELECT count(*) FROM reviews WHERE split = ?", (split,)).fetchone()[0]
                 == told["reviews"]
@@ -505,29 +505,11 @@ def test_a_release_is_shown_with_the_ids_and_numbers_that_it_has(tmp_path: Path)
 
 
 def test_what_is_no_release_is_said_so(tmp_path: Path, here: Command) -> None:
-    with pytest.raises(ReleaseError, match="no release here"):
+    with pytest.raises(ReleaseError, match=r"no manifest\.json here"):
         app.of_release(tmp_path, tmp_path)
-    assert "no release here" in here("serve", "--release", tmp_path).error
+    assert "no manifest.json here" in here("serve", "--release", tmp_path).error
     ran = here("serve", "--workdir", tmp_path / "none")
     assert "no database here" in ran.error and "copying" not in ran.err
-
-
-def test_a_release_of_parquet_files_is_shown_as_well(tmp_path: Path) -> None:
-    import pyarrow
-    from pyarrow import parquet
-
-    release = tmp_path / "v1.0.0"
-    (release / "data").mkdir(parents=True)
-    listed = list(app.rows(LAYOUTS / "v0.1.0", "test"))
-    parquet.write_table(
-        pyarrow.Table.from_pylist([dict(row) for row in listed]), release / "data" / "test-00000-of-00001.parquet"
-    )
-    (release / "manifest.json").write_text(json.dumps({"splits": {"test": {}}, "metrics": []}), encoding="utf-8")
-    assert list(app.rows(release, "test")) == listed
-    (tmp_path / "out").mkdir()
-    with sqlite3.connect(app.of_release(release, tmp_path / "out")) as connection:
-        assert connection.execute("SELECT count(*) FROM reviews").fetchone()[0] == len(listed)
-    connection.close()
 
 
 # ---- the command, and a browser
@@ -603,7 +585,7 @@ def test_the_keyboard_reaches_every_triplet_and_escape_closes(running: Running, 
 def test_nothing_hostile_runs_and_nothing_is_asked_of_others(running: Running, browser: Browser) -> None:
     chosen = [n for n in range(500) if "<" in hostile(n)][:6]
     for path in (
-        "/search?q=湯",
+        "/reviews?q=湯",
         "/builder/triplet_list",
         "/builder/reviews?_size=100",
         "/queries",
@@ -617,7 +599,7 @@ def test_nothing_hostile_runs_and_nothing_is_asked_of_others(running: Running, b
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize(
-    "path", ["/", "/search?q=湯", "/review/2", "/review/3", "/queries", "/triplet/plain", "/builder/triplet_list"]
+    "path", ["/", "/reviews?q=湯", "/review/2", "/review/3", "/queries", "/triplet/plain", "/builder/triplet_list"]
 )
 def test_pages_fit_a_phone_in_light_and_dark(running: Running, browser: Browser, path: str, dark: bool) -> None:
     browser.size(390, 844, dark)
@@ -707,5 +689,5 @@ def test_the_pages_answer_while_the_database_they_show_is_written(workdir: Path,
     shown = app.datasette(app.of_workdir(copy, tmp_path), "t", "s")
     with db.writing(copy) as connection, db.atomic(connection):
         connection.execute("DELETE FROM triplets")
-    assert "(" not in get(shown, "/search?q=餐點").text.split("<ol")[0]
+    assert "(" not in get(shown, "/reviews?q=餐點").text.split("<ol")[0]
     assert "不會鹹" in get(shown, "/review/1").text

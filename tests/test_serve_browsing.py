@@ -22,9 +22,8 @@ from conftest import ROOT
 from test_serve import Running, check, get, serving
 
 from builder.core.records import Element, Polarity, Token, Triplet
-from builder.pages.serve import app, overview, spans
-from builder.pages.serve.answering import LONGEST, Extracting
-from builder.pages.serve.selection import Selection
+from builder.pages.serve import answering, app, overview
+from builder.pages.serve.answering import LONGEST, Extracting, Selection
 from builder.reviews.repair import fold
 from builder.store import browse, db, listing, released, reviews, runs, search, triplets
 
@@ -217,7 +216,7 @@ def test_an_empty_list_explains_no_bars(shown: Any) -> None:
 
 def test_confidence_is_a_shade_from_light_to_strong() -> None:
     marks = [None, 0.1, 0.49, 0.5, 0.61, 0.7, 0.8, 0.95, 1.0]
-    assert [spans.shade(value) for value in marks] == ["", "s0", "s0", "s5", "s6", "s7", "s8", "s9", "s9"]
+    assert [answering.shade_of(value) for value in marks] == ["", "s0", "s0", "s5", "s6", "s7", "s8", "s9", "s9"]
     sheet = (ROOT / "builder" / "pages" / "serve" / "static" / "style.css").read_text(encoding="utf-8")
     strengths = [
         int(re.search(rf"\.{name} {{ --shade: (\d+)%", sheet)[1]) for name in ("s0", "s5", "s6", "s7", "s8", "s9")
@@ -326,11 +325,6 @@ def test_a_search_that_finds_nothing_says_what_would(shown: Any) -> None:
     for link, number in offers.items():
         assert len(keys(get(shown, link.replace("&amp;", "&")).text)) == int(number)
     assert "letter by letter" in get(shown, "/reviews?q=外星人").text
-
-
-def test_the_old_address_of_the_search_leads_to_the_list(shown: Any) -> None:
-    answer = asyncio.run(shown.client.get("/search?q=%E6%9C%8D%E5%8B%99&split=train", follow_redirects=False))
-    assert (answer.status_code, answer.headers["location"]) == (302, "/reviews?q=%E6%9C%8D%E5%8B%99&split=train")
 
 
 # ---- words

@@ -20,7 +20,7 @@ from builder.language.lexicon.folders import folders_in
 from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.rules import load_rules
 from builder.pages.annotation_page import DatabaseBook
-from builder.pages.rule_book import RuleBook
+from builder.pages.rule_page import RuleBook
 from builder.store import db, pools
 from builder.teaching.label_sources import Teacher
 from builder.teaching.labelling import opened

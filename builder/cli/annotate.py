@@ -14,8 +14,7 @@ import click
 
 from builder.cli.build import WORKDIR
 from builder.cli.gold import POOL
-from builder.cli.options import PATH, option
-from builder.cli.printing import AS_JSON, put_rows
+from builder.cli.options import AS_JSON, PATH, option, put_rows
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
@@ -233,6 +232,7 @@ def adjudicate(
     Decide them in a sheet with --export and --import, or in the page with `annotate serve --adjudicate`.
     """
     from builder.gold.file_formats import SHEETS, named
+    from builder.gold.metrics.scores import name_answer
     from builder.teaching import labelling
 
     if target and source:
@@ -251,17 +251,7 @@ def adjudicate(
         click.echo(f"{target}: pool {made}, {count:,} disputes")
     else:
         pool, disputes = labelling.queue(workdir, pool_id)
-        rows = [
-            (
-                dispute.n,
-                dispute.review,
-                dispute.candidate.triplet.aspect.text,
-                dispute.candidate.triplet.opinion.text,
-                dispute.candidate.triplet.polarity,
-                dispute.answers,
-            )
-            for dispute in disputes
-        ]
+        rows = [(one.n, one.review, *name_answer(one.candidate.triplet), one.answers) for one in disputes]
         if rows or as_json:
             headers = ("candidate", "review", "aspect", "opinion", "polarity", "said")
             put_rows(headers, rows, "json" if as_json else None, len(rows))

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from builder.cli.build_voice import Manner, Voice, counts_text, plain_counts, stage_table, voice_options
-from builder.cli.options import PATH, option
-from builder.cli.printing import FORMAT, put_rows
+from builder.cli.options import FORMAT, PATH, option, put_rows
 from builder.core.settings import DEFAULT_WORKDIR, Config
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from builder.cli.options import option
-from builder.cli.printing import shows_colour, styled_output
+from builder.cli.options import option, shows_colour, styled_output
 from builder.core.settings import DEFAULT_WORKDIR
 from builder.pages.report.blocks import spoken_seconds
 

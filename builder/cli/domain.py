@@ -36,17 +36,9 @@ def domain() -> None:
 @option("--page/--no-page", default=True, help="Open the page for labels, or only prepare it.")
 @click.pass_context
 def start(
-    ctx: click.Context,
-    name: str,
-    files: tuple[Path, ...],
-    text_column: str | None,
-    encoding: str | None,
-    label: int,
-    look: int,
-    annotator: str,
-    workdir: Path | None,
-    page: bool,
-) -> None:
+    ctx: click.Context, name: str, files: tuple[Path, ...], text_column: str | None, encoding: str | None, label: int,
+    look: int, annotator: str, workdir: Path | None, page: bool,
+) -> None:  # fmt: skip
     """Begin a domain NAME with labels.
 
     It reads some of the REVIEWS with the domain `none` and the model that comes along, shows what they find, and opens
@@ -81,14 +73,9 @@ def start(
 @option("--support", type=click.IntRange(1), default=2, help="A word stands in at least so many reviews.")
 @option("--over", default=CORE, help="The domain whose words and rules it adds to.")
 def new(
-    name: str,
-    files: tuple[Path, ...],
-    text_column: str | None,
-    encoding: str | None,
-    out: Path | None,
-    support: int,
+    name: str, files: tuple[Path, ...], text_column: str | None, encoding: str | None, out: Path | None, support: int,
     over: str,
-) -> None:
+) -> None:  # fmt: skip
     """Make a domain pack NAME from raw reviews.
 
     It proposes aspects and opinions in NAME/candidates.csv, the most valuable first. Answer them in the page of
@@ -173,14 +160,9 @@ def accept(
 @option("--seed", default=13, help="Seed of the draw.")
 @option("--to-sheet", is_flag=True, help="Put the unknown words into the sheet of the pack, to be answered.")
 def check(
-    name: str,
-    files: tuple[Path, ...],
-    text_column: str | None,
-    encoding: str | None,
-    draw: int,
-    seed: int,
+    name: str, files: tuple[Path, ...], text_column: str | None, encoding: str | None, draw: int, seed: int,
     to_sheet: bool,
-) -> None:
+) -> None:  # fmt: skip
     """Show what the domain NAME finds in reviews.
 
     NAME is a domain that builder brings or the folder of a pack. Shown are the yield, what the pack adds to words that

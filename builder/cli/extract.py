@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 import click
 
-from builder.cli.options import PATH, device_option, option
-from builder.cli.printing import json_option, shows_colour, styled_output
+from builder.cli.options import PATH, device_option, json_option, option, shows_colour, styled_output
 from builder.core.wording import counted
 
 if TYPE_CHECKING:

@@ -1,20 +1,27 @@
-"""`builder gold pool` draws what is to be labelled, and `builder gold judge` has a language model label it."""
+"""`builder gold pool`, `judge`, `gain`: what is to be labelled, a language model that labels, and what labels teach."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from builder.cli.build import PRESET, WORKDIR
-from builder.cli.options import option, with_preset_options
-from builder.cli.printing import put_rows
+from builder.cli.build_voice import in_workdir
+from builder.cli.options import AS_JSON, option, put_rows, with_preset_options
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
-    from builder.teaching.judging import JudgingCounts, Limits
-    from builder.teaching.pooling import PoolResult
+    from builder.language.lexicon.folders import Folders
+    from builder.teaching.gain import MeasuredGain
+    from builder.teaching.label_sources import LabelledRows
+    from builder.teaching.lessons import Lessons
+    from builder.teaching.pooling import JudgingCounts, PoolResult
 
 POOL = option("--pool", "pool_id", help="Id of the pool, or its first characters; the latest if not given.")
 
@@ -101,9 +108,6 @@ def _list_pools(workdir: Path, as_json: bool) -> None:
     metavar="KEY=JSON",
     help="Parameter of the completion, such as max_tokens=200; null leaves one out.",
 )
-@option("--price-in", default=0.0, type=click.FloatRange(0), help="Price of a million prompt tokens.")
-@option("--price-out", default=0.0, type=click.FloatRange(0), help="Price of a million answer tokens.")
-@option("--max-cost", type=click.FloatRange(0), help="Ask nothing if it may cost more.")
 @option("--max-tokens", type=click.IntRange(0), help="Ask nothing if it may take more tokens.")
 @option("--yes", is_flag=True, help="Do not ask before spending.")
 @WORKDIR
@@ -118,38 +122,32 @@ def judge(
     Its labels are YY, YN or NX. Answers are kept; a second run asks only what is missing.
     """
     from builder.gold.judge import Endpoint
-    from builder.teaching import judging
+    from builder.teaching import pooling
 
     rest = with_preset_options(context, rest, preset, "judge")
     if not (model := rest["model"]):
         raise click.UsageError("Missing option '--model'.")
-    limits = judging.Limits(*(rest[name] for name in ("price_in", "price_out", "max_tokens", "max_cost")))
     where = Endpoint(endpoint, key_env, concurrency, retries, timeout)
-    made = judging.plan(workdir, pool_id, where, model, limits, rest["batch"], _parameters_of(rest["params"]))
-    cost = f", cost at most {made.cost:.4f}" if limits.price_in or limits.price_out else ""
+    parameters = _parameters_of(rest["params"])
+    made = pooling.plan(workdir, pool_id, where, model, rest["max_tokens"], rest["batch"], parameters)
     click.echo(
         f"pool {made.pool}: {counted(len(made.questions), 'request')}, {len(made.questions) - len(made.due):,} "
         f"answered before; {len(made.due):,} to ask:"
-        f" at most about {made.prompt_tokens:,} prompt and {counted(made.answer_tokens, 'answer token')}{cost}"
+        f" at most about {made.prompt_tokens:,} prompt and {counted(made.answer_tokens, 'answer token')}"
     )
     if made.due and not rest["yes"]:
         click.confirm("ask?", abort=True, err=True)
-    _judged(judging.judge(workdir, made), limits)
+    _judged(pooling.judge(workdir, made))
 
 
-def _judged(done: JudgingCounts, limits: Limits) -> None:
+def _judged(done: JudgingCounts) -> None:
     """Counts of what a model said, and an error where something was not answered."""
     from builder.core.errors import ModelError
 
     verdicts = ", ".join(f"{name} {done.labels[name]:,}" for name in ("YY", "YN", "NX", "unparsable"))
-    cost = (
-        f", cost {limits.cost_of(done.prompt_tokens, done.completion_tokens):.4f}"
-        if limits.price_in or limits.price_out
-        else ""
-    )
     click.echo(
         f"{done.answered:,} asked, {done.cached:,} from before: {verdicts}; {done.prompt_tokens:,} prompt and "
-        f"{counted(done.completion_tokens, 'answer token')}{cost}"
+        f"{counted(done.completion_tokens, 'answer token')}"
     )
     if done.stopped:
         raise ModelError("stopped at the cap", fix="what was answered is kept; raise the cap to go on")
@@ -172,11 +170,182 @@ def _parameters_of(given: tuple[str, ...]) -> dict[str, object]:
         try:
             out[name] = parse_json(value)
         except ValueError as error:
-            raise ConfigError(
-                f"{assignment!r} is no KEY=JSON",
-                where="--param",
-                fix="for example --param max_tokens=200 or --param stop='[\"x\"]'",
-            ) from error
+            fix = "for example --param max_tokens=200 or --param stop='[\"x\"]'"
+            raise ConfigError(f"{assignment!r} is no KEY=JSON", where="--param", fix=fix) from error
         if not equals or name in ("model", "messages", "stream"):
             raise ConfigError(f"{name!r} cannot be set", where="--param", fix="leave it out")
     return out
+
+
+# ---- builder gold gain
+
+_SHOWN = 5
+"""Labels that are left out and shown."""
+
+
+@click.command()
+@option(
+    "--gold",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Labelled reviews: JSON lines with id, text and triplets, or a CSV with text, aspect, opinion and polarity.",
+)
+@option(
+    "--workdir",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The working directory whose words and rules are used; without --gold also its pools and audits.",
+)
+@option("--pool", help="A pool or an audit of --workdir; all of them if not given.")
+@option("--domain", help="A domain, or the folder of a pack; that of --workdir, or restaurant, if not given.")
+@option("--splits", default=5, type=click.IntRange(1, 50), help="Random halves to measure on.")
+@option(
+    "--write",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for the rules and aspects that all labels have taught; weights are for --teach alone.",
+)
+@option("--teach", is_flag=True, help="Teach --workdir all labels: its next build uses what they teach.")
+@option("--forget", is_flag=True, help="Take back what labels taught --workdir, and do nothing else.")
+@AS_JSON
+def gain(
+    gold: Path | None, workdir: Path | None, pool: str | None, domain: str | None, splits: int, folder: Path | None,
+    teach: bool, forget: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Measure what labelled reviews teach.
+
+    Half of the reviews teach, the other half is scored; a longer or shorter aspect or opinion counts as right. Labels
+    teach aspects that the lexicon lacks, switch off rules that are wrong here, and move the weights of rules and the
+    shipped reader. It says what each of these brings, and which switches of a release suit the labels.
+    """
+    from builder.core.errors import ConfigError
+    from builder.teaching.gain import measure_gain
+    from builder.teaching.label_sources import read_labels, read_workdir
+
+    if (teach or forget) and workdir is None:
+        raise ConfigError("there is no working directory to teach", fix="name it with --workdir")
+    if forget and workdir:
+        _forget(workdir, as_json)
+        return
+    where = gold or workdir
+    if where is None:
+        raise ConfigError("there are no labels", fix="give --gold FILE or --workdir FOLDER")
+    labels = read_labels(gold) if gold else read_workdir(where, pool)
+    _report_left_out(labels)
+    with _folders(workdir, domain) as folders:
+        measured = measure_gain(labels.rows, where, folders, splits)
+        _print_gain(measured, splits, as_json)
+        if folder is not None:
+            _write(labels, where, folders, folder, as_json)
+    if teach and workdir:
+        _teach(labels, where, workdir, measured.weighed, as_json)
+
+
+@contextmanager
+def _folders(workdir: Path | None, domain: str | None) -> Iterator[Folders]:
+    from builder.core.settings import RESTAURANT
+    from builder.language.lexicon.folders import Folders
+    from builder.teaching.label_sources import untaught
+
+    if workdir is None:
+        yield Folders(domain=domain or RESTAURANT)
+        return
+    with untaught(workdir) as folders:
+        yield replace(folders, domain=domain) if domain else folders
+
+
+def _report_left_out(labels: LabelledRows) -> None:
+    if labels.left_out:
+        click.echo(f"left out: {counted(len(labels.left_out), 'label')}; their reviews are not scored", err=True)
+        for label in labels.left_out[:_SHOWN]:
+            click.echo(f"  {label}", err=True)
+        if len(labels.left_out) > _SHOWN:
+            click.echo(f"  and {len(labels.left_out) - _SHOWN:,} more", err=True)
+
+
+def _print_gain(measured: MeasuredGain, splits: int, as_json: bool) -> None:
+    from tabulate import tabulate
+
+    headers = ["labels", "F1 before", "P", "R", "F1", "gain", "least", "most", "better in"]
+    table = [
+        (row.labels, row.before.f1, row.after.precision, row.after.recall, row.after.f1, row.after.f1 - row.before.f1,
+         min(row.gains), max(row.gains), row.better)
+        for row in measured.rows
+    ]  # fmt: skip
+    if as_json:
+        rows = [dict(zip(headers, row, strict=True)) for row in table]
+        click.echo(json.dumps({"rows": rows, **_describe_parts(measured)}, ensure_ascii=False, indent=1))
+        return
+    formats = ("", ".1f", ".1f", ".1f", ".1f", "+.1f", "+.1f", "+.1f", "")
+    click.echo(tabulate(table, headers=headers, floatfmt=formats))
+    click.echo(f"{counted(measured.whole, 'labelled review')}, {splits} random halves")
+    if measured.partial:
+        click.echo(f"single triplets of {measured.partial:,} more reviews teach along")
+    shown = [[part.name, f"{part.mean:+.1f}", f"{min(part.gains):+.1f} to {max(part.gains):+.1f}"]
+             for part in (*measured.parts, *measured.switches)]  # fmt: skip
+    click.echo("\n" + tabulate(shown, headers=["by itself", "gain", "by half"], disable_numparse=True))
+    if not measured.weighed and any(part.name == "weights" for part in measured.parts):
+        lower = round(-measured.by_weights, 1)
+        click.echo(f"the labels move no weights: F1 {f'would be {lower:.1f} lower' if lower else 'stays'}")
+    for switch in measured.wanted_switches:
+        click.echo(f"your labels speak for `--set {switch.name}`")
+
+
+def _describe_parts(measured: MeasuredGain) -> dict[str, object]:
+    """What parts and switches bring by themselves, in points of F1, as JSON has it."""
+    gains = {
+        name: [{"name": part.name, "mean": part.mean, "gains": part.gains} for part in parts]
+        for name, parts in (("parts", measured.parts), ("switches", measured.switches))
+    }
+    return {**gains, "weighed": measured.weighed, "by_weights": measured.by_weights}
+
+
+def _describe_lessons(lessons: Lessons) -> str:
+    """The aspects that are learnt, on a line, and the rules that are switched off, a line each."""
+    aspects = f"\naspects learnt: {', '.join(lessons.aspects)}" if lessons.aspects else ""
+    return aspects + "".join(
+        f"\nswitched off: {rule.name}, {rule.right} of {rule.triplets} right, {100 * rule.highest:.0f}% at most"
+        for rule in lessons.wrong_rules
+    )
+
+
+def _write(labels: LabelledRows, where: Path, folders: Folders, folder: Path, as_json: bool) -> None:
+    from builder.engine.reader import Recipe, make_reader
+    from builder.teaching.lessons import learn, read_taught, write_lessons
+
+    reader, rules = make_reader(Recipe(folders=folders)), folders.load_rules()
+    lessons = learn(read_taught(labels.rows, where, reader), reader, folders, rules, weighed=False)
+    paths = write_lessons(lessons, rules, folder, folder / "lexicons")
+    use = [f"rules.dir={folder}"] if paths else []
+    use += [f"lexicons.dir={folder / 'lexicons'}"] if lessons.aspects else []
+    named = f"{counted(len(paths), 'rule')} changed, {counted(len(lessons.aspects), 'aspect')} learnt"
+    how = ": use it with " + " and ".join(f"`--set {setting}`" for setting in use) if use else ""
+    click.echo(f"{named}{how}{_describe_lessons(lessons)}", err=as_json)
+
+
+def _teach(labels: LabelledRows, where: Path, workdir: Path, weighed: bool, as_json: bool) -> None:
+    from builder.teaching.label_sources import teach
+
+    lessons, paths = teach(labels.rows, where, workdir, weighed)
+    weights = "weighed by labels" if lessons.combiner else "weighed as shipped"
+    click.echo(
+        f"{workdir} is taught by {counted(len(labels.rows), 'review')}: {counted(len(paths), 'rule')} changed, "
+        f"{counted(len(lessons.aspects), 'aspect')} learnt, rules and reader "
+        f"{weights}{_describe_lessons(lessons)}\n`builder resume{in_workdir(workdir)}` builds with it; `--forget` "
+        "takes it back. Do not measure against these labels.",
+        err=as_json,
+    )
+
+
+def _forget(workdir: Path, as_json: bool) -> None:
+    from builder.teaching.label_sources import TakenBack, forget
+
+    taken = forget(workdir)
+    if as_json:
+        click.echo(json.dumps({"taken_back": asdict(taken or TakenBack(0, 0, 0))}))
+        return
+    if not taken:
+        click.echo(f"{workdir} was taught nothing")
+        return
+    click.echo(
+        f"taken back: {counted(taken.rules, 'rule')}, {counted(taken.aspects, 'aspect')} and the labels of "
+        f"{counted(taken.reviews, 'review')}; `builder resume{in_workdir(workdir)}` builds without them"
+    )

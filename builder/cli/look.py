@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from builder.cli.build import WORKDIR
-from builder.cli.options import PATH, option
-from builder.cli.printing import AS_JSON, FORMAT, LIMIT, OUTPUT, SAFE, fetched, put_rows
+from builder.cli.options import AS_JSON, FORMAT, LIMIT, OUTPUT, PATH, SAFE, fetched, option, put_rows
 from builder.core.files import write_atomically
 from builder.core.wording import counted
 
@@ -102,7 +101,7 @@ def search(
     from builder.store import search as index
 
     with db.reading(workdir) as connection:
-        hits = index.find(connection, words, limit, 0, split, polarity)
+        hits = index.find(connection, words, limit, split, polarity)
     rows: list[tuple[object, ...]] = [(hit.key, hit.split, hit.triplets, hit.text) for hit in hits.shown]
     put_rows(("review", "split", "triplets", "text"), rows, shape, limit, safe)
     click.echo(

@@ -21,7 +21,7 @@ from typing import Any, NoReturn, TextIO, cast
 import click
 
 from builder import __version__
-from builder.cli.printing import TameTerminal
+from builder.cli.options import TameTerminal
 from builder.core.errors import BuilderError, BuilderWarning, printable, shortened
 from builder.core.machine import choose_kernels, collect_seldom
 
@@ -69,7 +69,7 @@ def _group(name: str, about: str, *places: str) -> _Group:
 GROUPS: tuple[_Group, ...] = (
     _group(
         "gold", "Label reviews, judge labels, and score.", "gold.pool", "annotate.annotate", "gold.judge",
-        "score.audit", "score.score", "gain.gain",
+        "score.audit", "score.score", "gold.gain",
     ),
     _group(
         "versions", "Release, compare and publish datasets.", "versions.release", "versions.diff", "versions.publish",
@@ -198,6 +198,7 @@ _SHOWN = "`builder build --show-config` says what is set, and where"
 _INDUCED = "`builder words domain new NAME --over restaurant --reviews FILE` proposes words"
 _SILENT = "`builder query silent-words` lists the words on which no triplet of a build rests"
 _FOUND = "columns and their separator are found; `--dry-run` shows what was understood"
+_CAPPED = "`--max-tokens` caps what a judge may take; its price a token is your server's"
 _NEW = {
     "induce": _INDUCED,
     "label": _NO_LABELLER,
@@ -229,6 +230,9 @@ GONE = {("builder", name): new for name, new in _NEW.items()} | {
     ("lexicon check", "--segment"): _SILENT,
     ("lexicon", "review"): "`builder words domain review NAME` shows the words of a pack",
     ("lexicon", "accept"): "`builder words domain accept NAME` takes the answers",
+    **{("judge", option): _CAPPED for option in ("--price-in", "--price-out", "--max-cost")},
+    ("audit", "import"): "`builder gold annotate import FILE --pool ID` takes the answers of an audit, too",
+    ("audit draw", "--sheet"): "`builder gold annotate export FILE --pool ID` writes an audit as any pool",
     ("model", "trim"): "a base is used as it is",
     ("model", "check"): "a build says within seconds, before its first stage, whether its base can serve",
     ("model", "distil"): "the model that builder ships reads on any CPU: `builder extract --source E`",

@@ -1,22 +1,21 @@
 """`builder gold audit` and `builder gold score`: how good releases and predictions are, by people and by gold.
 
-`audit draw|import|show` has people judge a sample of a release, and the release then says how good it is. `score`
+`audit draw|show` has people judge a sample of a release, and the release then says how good it is. `score`
 compares predictions with gold.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from builder.cli.annotate import FORCE, report_import
 from builder.cli.build import WORKDIR
 from builder.cli.build_voice import in_workdir
-from builder.cli.options import PATH, option
-from builder.cli.printing import json_option
+from builder.cli.options import PATH, json_option, option
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
@@ -41,15 +40,13 @@ def audit() -> None:
 @option("--triplets", default=150, type=click.IntRange(min=1), help="Triplets to judge one by one.")
 @option("--reviews", default=30, type=click.IntRange(min=0), help="Reviews to read in full, for recall.")
 @option("--seed", default=13, help="Another seed draws differently.")
-@option("--sheet", type=PATH, help="Write the sample to this .csv or .xlsx too.")
-@FORCE
 @WORKDIR
-def draw(triplets: int, reviews: int, seed: int, sheet: Path | None, force: bool, workdir: Path) -> None:
+def draw(triplets: int, reviews: int, seed: int, workdir: Path) -> None:
     """Draw a stratified sample of the last release."""
     from builder.gold.agreement import AuditSettings
     from builder.teaching import audit as audits
 
-    drawn = audits.draw(workdir, AuditSettings(triplets, reviews, seed), sheet, force=force)
+    drawn = audits.draw(workdir, AuditSettings(triplets, reviews, seed))
     config = drawn.pool.config
     click.echo(
         f"audit {drawn.pool.id}{'' if drawn.new else ' (was there)'} of version {config['version']}: "
@@ -59,26 +56,11 @@ def draw(triplets: int, reviews: int, seed: int, sheet: Path | None, force: bool
         click.echo(
             f"Read the first {counted(drawn.reviews, 'review')} in full: add what is missing, or say that nothing is."
         )
-    if sheet is not None:
-        click.echo(f"fill in {sheet}, then: builder gold audit import {sheet} --annotator NAME{in_workdir(workdir)}")
-    else:
-        click.echo(
-            f"answer in the page: builder gold annotate serve --pool {drawn.pool.id} "
-            f"--annotator NAME{in_workdir(workdir)}"
-        )
-
-
-@audit.command("import")
-@click.argument("path", type=PATH, metavar="FILE")
-@option("--annotator", required=True, help="Who filled in the sheet.")
-@AUDIT
-@WORKDIR
-def import_(path: Path, annotator: str, pool_id: str | None, workdir: Path) -> None:
-    """Take the answers of a filled-in sheet."""
-    from builder.teaching import audit as audits
-
-    report_import(path, audits.import_answers(workdir, path, annotator, pool_id))
-    _show(audits.result(workdir, pool_id), "table")
+    place = f"--pool {drawn.pool.id}"
+    click.echo(
+        f"answer in the page: builder gold annotate serve {place} --annotator NAME{in_workdir(workdir)}\n"
+        f"or in a sheet: builder gold annotate export audit.xlsx {place}{in_workdir(workdir)}, and `annotate import`"
+    )
 
 
 @audit.command()
@@ -94,9 +76,6 @@ def show(pool_id: str | None, shape: str, workdir: Path) -> None:
 
 
 def _show(result: AuditResult, shape: str) -> None:
-    import json
-    from dataclasses import asdict
-
     from tabulate import tabulate
 
     if shape == "json":
@@ -132,27 +111,13 @@ def _cells(share: Share | None) -> tuple[str, str, str]:
 # ---- builder gold score
 
 
-@dataclass(frozen=True, slots=True)
-class _ScoreOptions:
-    """The options of `score` beside its files, as click checked them."""
-
-    metric: Asked
-    opinion: str
-    mode: Mode
-    samples: int
-    seed: int
-    shape: str
-    strict: bool
-
-
 @click.command()
 @option(
     "--gold",
     type=PATH,
     required=True,
     help="Gold: ours or a release, the paper's format, dimABSA's files, ASTE-Data-V2, Span-ASTE, PyABSA, or a folder "
-    "with A.jsonl and "
-    "B.jsonl of two annotators.",
+    "with A.jsonl and B.jsonl of two annotators.",
 )
 @option("--pred", type=PATH, required=True, help="Predictions, in any of the formats of one file or a release.")
 @option("--against", type=PATH, help="Predictions of another system: the difference, its interval, and a paired test.")
@@ -181,7 +146,10 @@ class _ScoreOptions:
 @option("--format", "shape", type=click.Choice(["table", "json"]), default="table", help="How to print the scores.")
 @json_option()
 @option("--strict", is_flag=True, help="Refuse gold with a faulty line; else the line is named and left out.")
-def score(gold: Path, pred: Path, against: Path | None, **options: Any) -> None:
+def score(
+    gold: Path, pred: Path, against: Path | None, metric: Asked, opinion: str, mode: Mode, samples: int, seed: int,
+    shape: str, strict: bool,
+) -> None:  # fmt: skip
     """Score predictions against gold.
 
     Micro precision, recall and F1 (exact, lenient) and the paper's example-based metric; for gold by two annotators
@@ -190,13 +158,12 @@ def score(gold: Path, pred: Path, against: Path | None, **options: Any) -> None:
     from builder.gold.metrics.systems import Settings
     from builder.teaching.audit import score_files
 
-    asked = _ScoreOptions(**options)
-    keys = ("opinion", "opinion_full") if asked.opinion == "both" else (asked.opinion,)
-    settings = Settings(asked.mode, asked.samples, asked.seed)
-    scored = score_files(gold, pred, against, asked=asked.metric, keys=keys, settings=settings, strict=asked.strict)
+    keys = ("opinion", "opinion_full") if opinion == "both" else (opinion,)
+    settings = Settings(mode, samples, seed)
+    scored = score_files(gold, pred, against, asked=metric, keys=keys, settings=settings, strict=strict)
     for note in scored.notes:
         click.echo(note, err=True)
-    click.echo(_json(scored) if asked.shape == "json" else _table(scored))
+    click.echo(_json(scored) if shape == "json" else _table(scored))
 
 
 def _table(scored: Scored) -> str:
@@ -232,18 +199,11 @@ def _paired(row: SystemScores) -> list[str]:
 
 
 def _json(scored: Scored) -> str:
-    import json
-
     scores = []
     for key, row in scored.rows:
-        values = {name: {"value": e.value, "low": e.low, "high": e.high} for name, e in row.values.items()}
-        counts = dict(
-            zip(
-                ("right", "predicted", "gold") if len(row.counts) == 3 else ("right", "matched"),
-                row.counts,
-                strict=False,
-            )
-        )
+        values: dict[str, object] = {name: asdict(estimate) for name, estimate in row.values.items()}
+        names = ("right", "predicted", "gold") if len(row.counts) == 3 else ("right", "matched")
+        counts = dict(zip(names, row.counts, strict=False))
         gap = row.against
         against = {"difference": gap.value, "low": gap.low, "high": gap.high, "p": gap.p} if gap else None
         head: dict[str, object] = {"of": key, "match": row.metric.match, "part": row.metric.part}

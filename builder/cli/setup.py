@@ -12,8 +12,7 @@ from pathlib import Path
 
 import click
 
-from builder.cli.options import PATH, option
-from builder.cli.printing import shows_colour, styled_output
+from builder.cli.options import PATH, option, shows_colour, styled_output
 from builder.core.settings import DEFAULT_WORKDIR
 from builder.core.wording import counted
 
@@ -49,7 +48,7 @@ def config(key: str | None, preset: str | None, as_json: bool) -> None:
     from tabulate import tabulate
 
     from builder.augment.settings import AugmentSettings
-    from builder.cli.printing import put_rows
+    from builder.cli.options import put_rows
     from builder.pipeline.setup import all_settings, explained, preset_rows
 
     if key is not None:

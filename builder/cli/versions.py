@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from builder.cli.build import SAME_OUT, WORKDIR
-from builder.cli.options import PATH, option
-from builder.cli.printing import AS_JSON, json_option
+from builder.cli.options import AS_JSON, PATH, json_option, option
 from builder.core.settings import DEFAULT_WORKDIR
 from builder.core.wording import counted
 

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from builder.cli.build import WORKDIR
-from builder.cli.options import PATH, option
-from builder.cli.printing import FORMAT, put_rows
+from builder.cli.options import FORMAT, PATH, option, put_rows
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
@@ -129,7 +128,7 @@ def import_(
     from builder.language.nlp import conllu
 
     folders = folders_in(workdir)
-    options = Options(keep_known=not replace, tags=conllu.load().parts_of_speech, **given)
+    options = Options(keep_known=not replace, tags=conllu.load_labels().parts_of_speech, **given)
     if valences:
         options = with_values(options, valences=read_valences(valences, options))
     cut = _find_nouns(with_values(folders, imported=()).load_lexicon()) if kind == "dishes" and parts else None

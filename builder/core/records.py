@@ -400,3 +400,11 @@ class Pool:
     def size(self) -> int:
         """Candidates that a source proposed."""
         return sum(1 for review in self.reviews for candidate in review.candidates if candidate.n is not None)
+
+
+def aspect_text(triplet: Triplet) -> str:
+    """The aspect as the paper writes it: 餐點[口感] for an attribute with its owner."""
+    if triplet.owner is None or not triplet.aspect.text.startswith(triplet.owner.text):
+        return triplet.aspect.text
+    attribute = triplet.aspect.text[len(triplet.owner.text) :].removeprefix("的").removeprefix("之").strip()
+    return f"{triplet.owner.text}[{attribute}]" if attribute else triplet.aspect.text

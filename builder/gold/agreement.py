@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from builder.core.records import Candidate, Label, Pool, PoolReview
-from builder.gold.items import meant
+from builder.gold.items import READ, meant
 from builder.gold.metrics.scores import Share, Stratum, ratio_share, stratified_share
 from builder.gold.pool import ID_LENGTH, draw, name_of, shares
 
@@ -151,8 +151,6 @@ def disputed(pool: Pool, labels: Mapping[str, Mapping[int, Label]]) -> dict[int,
 
 # ---- Audits of a release
 
-READ = "read"
-"""The stratum of reviews that are read in full."""
 KIND = "audit"
 
 
@@ -263,9 +261,8 @@ def describe_audit(result: AuditResult) -> str:
             f"{result.recall.answers} triplets to find."
         )
     return (
-        f"Precision {_interval(result.precision)}{exact}: "
-        f"people judged {result.precision.answers} triplets of version {result.version},"
-        f" drawn by strata of polarity and origin.{recall}"
+        f"Precision {_interval(result.precision)}{exact}: people judged {result.precision.answers} triplets of version "
+        f"{result.version}, drawn by strata of polarity and origin.{recall}"
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from builder.core.errors import ConfigError, InputError
 from builder.core.records import POLARITIES, VERDICTS, Candidate, Element, Label, Polarity, Pool, PoolReview, Triplet
-from builder.gold import argilla, label_studio, sheet
+from builder.gold import sheet, tool_files
 from builder.gold.items import UNSURE, Fault, Filled, LabelItem, MentionError, Missing, locate, rows, triplet
 
 
@@ -28,8 +28,8 @@ class LabelFormat:
 FORMATS: dict[str, LabelFormat] = {
     "csv": LabelFormat(".csv", sheet.write_csv, sheet.read_csv),
     "xlsx": LabelFormat(".xlsx", sheet.write_xlsx, sheet.read_xlsx),
-    "label-studio": LabelFormat(".json", label_studio.write, label_studio.read),
-    "argilla": LabelFormat(".json", argilla.write, argilla.read),
+    "label-studio": LabelFormat(".json", tool_files.write_tasks, tool_files.read_tasks),
+    "argilla": LabelFormat(".json", tool_files.write_records, tool_files.read_records),
 }
 SHEETS = ("csv", "xlsx")
 
@@ -138,22 +138,16 @@ class Checker:
     def _named(self, filled: Filled) -> tuple[PoolReview, Candidate | None]:
         if not filled.n:
             if filled.review not in self._reviews:
-                raise Fault(
-                    filled.where,
-                    f"no review {filled.review!r} in this pool",
-                    "copy the cell `review` from a row of that review",
-                )
+                fix = "copy the cell `review` from a row of that review"
+                raise Fault(filled.where, f"no review {filled.review!r} in this pool", fix)
             return self._reviews[filled.review], None
         place = self._places.get(int(filled.n)) if filled.n.isdecimal() and len(filled.n) < 10 else None
         # a triplet that a person added, shown to an adjudicator
         if filled.n.startswith("+") and filled.n[1:].isdecimal() and len(filled.n) < 20:
             place = self._added.get(int(filled.n[1:]))
         if place is None:
-            raise Fault(
-                filled.where,
-                f"no candidate {filled.n!r} in this pool",
-                f"candidates are 1 to {len(self._places)}; leave the numbers as exported",
-            )
+            fix = f"candidates are 1 to {len(self._places)}; leave the numbers as exported"
+            raise Fault(filled.where, f"no candidate {filled.n!r} in this pool", fix)
         if filled.review != place[0].key:
             raise Fault(
                 filled.where, f"candidate {filled.n} belongs to review {place[0].key!r}, not {filled.review!r}", _SORTED
@@ -221,21 +215,15 @@ class Checker:
             None,
         )
         if known is not None:
-            raise Fault(
-                where,
-                f"({aspect.text}, {opinion.text}, {polarity}) is candidate {known.n}, not missing",
-                "label that row YY instead",
-            )
+            fix = "label that row YY instead"
+            raise Fault(where, f"({aspect.text}, {opinion.text}, {polarity}) is candidate {known.n}, not missing", fix)
         return added
 
     def _polarity(self, where: str, given: str) -> Polarity:
         polarity = _POLARITY.get(given.strip().upper())
         if polarity is None:
-            raise Fault(
-                where,
-                f"unknown polarity {given!r}" if given.strip() else "no polarity",
-                "write POS, NEG or NEU (正面, 負面, 中性)",
-            )
+            fix = "write POS, NEG or NEU (正面, 負面, 中性)"
+            raise Fault(where, f"unknown polarity {given!r}" if given.strip() else "no polarity", fix)
         return polarity
 
     def _once(self, filled: Filled, label: Label) -> None:

@@ -165,7 +165,6 @@ def _checked(text: str, words: str, spans: tuple[Span, ...]) -> Element:
 
 
 def to_utf16(text: str, offsets: Sequence[int]) -> list[int]:
-    """Code-point offsets as UTF-16 ones."""
     units = _units(text)
     return [units[offset] for offset in offsets]
 
@@ -199,6 +198,8 @@ GUIDE = (
     ),
 )
 """The labels of the paper's section 3.3.2, for people."""
+READ = "read"
+"""The stratum of reviews that are read in full: they are asked what is missing, too."""
 UNSURE = "unsure"
 """The label of an annotator who abstains."""
 Missing = tuple[str, str, str]
@@ -225,6 +226,8 @@ class LabelItem:
     def question(self) -> str:
         """The candidate as one line."""
         if self.candidate is None:
+            if self.review.candidates:
+                return "有漏掉的嗎？ Is anything missing?"
             return "這則評論沒有候選：有漏掉的嗎？ No candidate here: is anything missing?"
         t = self.candidate.triplet
         return f"({t.aspect.text}, {t.opinion.text}, {POLARITY_NAMES[t.polarity]} {t.polarity})"
@@ -266,7 +269,9 @@ def items(
     only: frozenset[int] | None = None,
     others: Mapping[int, str] | None = None,
 ) -> Iterator[LabelItem]:
-    """The pool in order, with one annotator's labels. `only` these candidates (by id), those that people added too."""
+    """The pool in order, with one annotator's labels; an item without a candidate asks what is missing. `only`
+    these candidates (by id), those that people added too.
+    """
     labels, others = labels or {}, others or {}
     for review in pool.reviews:
         added = (
@@ -281,8 +286,10 @@ def items(
             for candidate in review.candidates
             if (candidate.n is not None if only is None else candidate.id in only)
         ]
-        first: list[Candidate | None] = [*wanted] or ([None] if only is None else [])
-        for place, candidate in enumerate(first):
+        asked: list[Candidate | None] = [*wanted]
+        if only is None and (not wanted or review.stratum == READ):
+            asked.append(None)
+        for place, candidate in enumerate(asked):
             label = labels.get(candidate.id) if candidate else None
             yield LabelItem(
                 pool.id, review, candidate, label, () if place else added, not place and review.id in checked,
@@ -358,11 +365,8 @@ def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         ]
     for number, row in numbered:
         if not isinstance(row, dict):
-            raise InputError(
-                f"a {type(row).__name__} where an object is due",
-                where=f"{path} record {number}",
-                fix="give the file as the tool exported it",
-            )
+            fix = "give the file as the tool exported it"
+            raise InputError(f"a {type(row).__name__} where an object is due", where=f"{path} record {number}", fix=fix)
         yield number, row
 
 

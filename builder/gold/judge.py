@@ -187,30 +187,18 @@ def key_of(endpoint: Endpoint) -> str:
     """The key, or "" for a server on this machine that needs none; ConfigError for what would show a key to others."""
     parts = urlsplit(endpoint.url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError(
-            f"{_bare(endpoint.url)!r} is no http(s) address",
-            where="--endpoint",
-            fix="for example https://api.openai.com/v1",
-        )
+        fix = "for example https://api.openai.com/v1"
+        raise ConfigError(f"{_bare(endpoint.url)!r} is no http(s) address", where="--endpoint", fix=fix)
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise ConfigError(
-            "the address carries a user, a password or a query",
-            where="--endpoint",
-            fix=f"put the key into the environment as {endpoint.key_name}",
-        )
+        fix = f"put the key into the environment as {endpoint.key_name}"
+        raise ConfigError("the address carries a user, a password or a query", where="--endpoint", fix=fix)
     key, here = os.environ.get(endpoint.key_name, "").strip(), parts.hostname in _LOOPBACK
     if not key and parts.scheme == "https" and not here:
-        raise ConfigError(
-            f"{endpoint.key_name} is not set",
-            where=parts.hostname,
-            fix="put the key into the environment, or name its variable with --key-env",
-        )
+        fix = "put the key into the environment, or name its variable with --key-env"
+        raise ConfigError(f"{endpoint.key_name} is not set", where=parts.hostname, fix=fix)
     if key and parts.scheme == "http" and not here:
-        raise ConfigError(
-            "http would send the key in the clear",
-            where="--endpoint",
-            fix=f"use https, or unset {endpoint.key_name} for a server without keys",
-        )
+        fix = f"use https, or unset {endpoint.key_name} for a server without keys"
+        raise ConfigError("http would send the key in the clear", where="--endpoint", fix=fix)
     return key
 
 
@@ -250,11 +238,8 @@ async def _ask(
             answered(outcome)
             if row >= GIVE_UP:
                 assert isinstance(outcome, Failure)
-                raise ModelError(
-                    f"{GIVE_UP} requests failed in a row ({outcome.reason})",
-                    where=endpoint.url,
-                    fix=f"{advise([outcome.reason])}what was answered is kept; run it again later",
-                )
+                fix = f"{advise([outcome.reason])}what was answered is kept; run it again later"
+                raise ModelError(f"{GIVE_UP} requests failed in a row ({outcome.reason})", where=endpoint.url, fix=fix)
 
     async with AsyncOpenAI(
         api_key=key or "none",
@@ -313,11 +298,8 @@ async def _outcome(client: AsyncOpenAI, question: Question, key: str, retries: i
             await asyncio.sleep(min(0.25 * 2**attempt, 8))
         except (openai.AuthenticationError, openai.PermissionDeniedError, openai.NotFoundError) as error:
             reason = _hidden(str(error), key)[:300]
-            raise ModelError(
-                f"refused: {reason}",
-                where=str(client.base_url),
-                fix="check --endpoint, --model and the key in the environment",
-            ) from None
+            fix = "check --endpoint, --model and the key in the environment"
+            raise ModelError(f"refused: {reason}", where=str(client.base_url), fix=fix) from None
         except openai.APIStatusError as error:
             return Failure(question, f"status {error.status_code}", _hidden(error.response.text, key))
         except openai.APITimeoutError:
@@ -347,7 +329,6 @@ def _reply(question: Question, raw: str) -> Reply:
 
 
 def message_of(raw: str) -> str:
-    """The message in a kept answer."""
     return str(json.loads(raw)["choices"][0]["message"]["content"] or "").encode("utf-8", "replace").decode()
 
 

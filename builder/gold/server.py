@@ -212,7 +212,6 @@ class PasswordDoor:
         return token
 
     def sign_out(self, request: Request) -> None:
-        """End the session of a request."""
         self._sessions.pop(request.cookies.get(COOKIE, ""), None)
 
     def _session(self, request: Request) -> _Session | None:
@@ -399,7 +398,7 @@ def serve(site: LabelSite, user: str | Passwords, place: Place, announce: Callab
         import uvicorn
     except ImportError as error:
         raise ConfigError("pages for people need uvicorn and starlette", fix=install_command("app")) from error
-    sock = _bind(place)
+    sock = listen(place.host, place.port)
     number = sock.getsockname()[1]
     address = f"http://{LOCAL if place.host in _ALL else place.host}:{number}/"
     door: Door
@@ -426,21 +425,26 @@ def elsewhere(address: str, host: str) -> str:
     return f"http://{socket.gethostname()}:{port}" if host in _ALL and address.startswith(f"http://{LOCAL}:") else ""
 
 
-def _bind(place: Place) -> Any:
+def listen(host: str, port: int) -> Any:
+    """An open socket; ConfigError where the address cannot be had."""
     import socket
 
-    sock = socket.socket()
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    opened = None
     try:
-        sock.bind((place.host, place.port))
-        sock.listen()  # who opens the address as soon as it is printed waits, and is not refused
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        opened = socket.socket(family, kind, protocol)
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind(address)
+        opened.listen()  # whoever comes between the telling of the address and the first page waits
     except OSError as error:
-        sock.close()
+        if opened is not None:
+            opened.close()
         raise ConfigError(
-            f"port {place.port} is taken or not allowed on {place.host} ({error.strerror})",
-            fix="choose another --port, or 0 for any free one",
+            f"cannot listen on {host}:{port} ({error.strerror or error})", fix="choose another --port (0: any free one)"
         ) from error
-    return sock
+    return opened
 
 
 def _asset(name: str) -> str:

@@ -33,8 +33,7 @@ HELP = (
     "label: 填 YY、YN 或 NX；看過但不確定填 unsure。 Write YY, YN or NX; unsure when you cannot tell.",
     "right_polarity: YN 時填正確的 POS（正面）、NEG（負面）或 NEU（中性）。 With YN: the right polarity.",
     "right_aspect, right_opinion: 範圍不對時填正確的文字；出現多次時寫 文字@起-迄。 The right words where the span is "
-    "wrong; where they stand"
-    " more than once write WORDS@start-end (code points from 0, end not included).",
+    "wrong; where they stand more than once write WORDS@start-end (code points from 0, end not included).",
     "漏掉的三元組：在最下面加一列，複製 pool 和 review，candidate 和 label 留空，填 aspect、opinion、polarity。 A "
     "missing triplet: add a row, copy"
     " pool and review, leave candidate and label empty, fill in aspect, opinion, polarity.",
@@ -62,7 +61,6 @@ def unescaped(cell: str) -> str:
 
 
 def write_csv(path: Path, items: Iterable[LabelItem]) -> None:
-    """Write the items as a CSV sheet."""
     with path.open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
@@ -167,11 +165,8 @@ def _filled(path: Path, rows: Sequence[Sequence[str]]) -> Iterator[Filled]:
     header = [name.strip() for name in rows[0]] if rows else []
     lacking = [name for name in NEEDED if name not in header]
     if lacking:
-        raise InputError(
-            f"lacks the columns {', '.join(lacking)}",
-            where=str(path),
-            fix="give the sheet that `builder gold annotate export` wrote, with its header",
-        )
+        fix = "give the sheet that `builder gold annotate export` wrote, with its header"
+        raise InputError(f"lacks the columns {', '.join(lacking)}", where=str(path), fix=fix)
     for number, row in enumerate(rows[1:], 2):
         cells = {name: unescaped(cell) for name, cell in zip(header, row, strict=False)}
         if any(cell.strip() for cell in row):

@@ -1,17 +1,20 @@
-"""The shipped reader on numpy: what it says of a few texts, without the seconds that importing torch takes.
+"""The shipped reader on numpy. torch would take longer to import than a page of reviews to read, and twice as long to
+read it on a processor without units for matrices.
 
 In: the folder of a saved tagger on a plain BERT, and items. Out: readings as those of the networks in
-builder.models.encoder, network and tagger_network, but for the last digits. Each piece of a text is read alone, so
-that nothing is padded. T characters, D the width, N spans and P pairs of one piece.
+builder.models.encoder, network and tagger_network, but for the last digits. Nothing is padded: tokens of several
+pieces meet the encoder's layers one behind the other, and the heads read each piece alone. T characters, D the width,
+N spans and P pairs of one piece.
 
-The file's own digest says that weights are undamaged; they become numbers of 32 bits where a layer first asks for them.
+The digest covers weights and config, as that of a model on torch does.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -70,37 +73,13 @@ _SERIES = (1.330274429, -1.821255978, 1.781477937, -0.356563782, 0.319381530)
 _TAIL = tuple(np.float32(value) for value in (0.2316419, *(_DENSITY * factor for factor in _SERIES)))
 
 
-class Weights:
-    """The weights of a file by their names; ModelError where it is not what was written."""
-
-    def __init__(self, path: Path) -> None:
-        try:
-            with safe_open(path, framework="np") as file:
-                self._packed = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (no mapping)
-                written = (file.metadata() or {}).get("digest")
-        except (OSError, SafetensorError) as error:
-            raise ModelError(f"no readable safetensors file: {error}", where=str(path)) from error
-        if written != array_digest(self._packed):
-            raise ModelError("the tensors are not those that were written (digest differs)", where=str(path))
-        self._whole: dict[str, Floats] = {}
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._packed
-
-    def __getitem__(self, name: str) -> Floats:
-        """A tensor in 32 bits."""
-        if name not in self._whole:
-            self._whole[name] = self._unpacked(name, slice(None))
-        return self._whole[name]
-
-    def _unpacked(self, name: str, rows: Any) -> Floats:
-        values: Floats = self._packed[name][rows].astype(np.float32)
-        scale = self._packed.get(f"{name}.scale")
-        return values if scale is None else values * scale[rows][..., None]
+class Weights(dict[str, Floats]):
+    """The weights of a model in 32 bits, by their names."""
 
     def rows(self, name: str, ids: NDArray[np.integer[Any]]) -> Floats:
-        """The vectors of an embedding at `ids`, of which few are ever asked for."""
-        return self._unpacked(f"{name}.weight", ids)
+        """The vectors of an embedding at `ids`."""
+        vectors: Floats = self[f"{name}.weight"][ids]
+        return vectors
 
     def linear(self, name: str, x: Floats) -> Floats:
         """x W + b over the last axis."""
@@ -115,13 +94,30 @@ class Weights:
         return out
 
 
-def array_digest(arrays: Mapping[str, NDArray[Any]]) -> str:
-    """What builder.learning.checkpoint.tensor_digest says of the same tensors."""
+def read_weights(path: Path) -> Weights:
+    """What builder.learning.checkpoint.unpack_weights makes of a file; ModelError where it is none of ours."""
+    try:
+        with safe_open(path, framework="np") as file:
+            packed = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (no mapping)
+    except (OSError, SafetensorError) as error:
+        raise ModelError(f"no readable safetensors file: {error}", where=str(path), fix="reinstall builder") from error
+    whole = Weights()
+    for name in sorted(packed):
+        scale = packed.get(f"{name}.scale")
+        if not name.endswith(".scale"):
+            values = packed[name].astype(np.float32)
+            whole[name] = values if scale is None else values * scale[:, None]
+    return whole
+
+
+def digest_model(weights: Weights, settings: Mapping[str, object]) -> str:
+    """What builder.models.tagger.Tagger.digest says of the same model."""
     total = hashlib.sha256()
-    for name, array in sorted(arrays.items()):
+    for name, array in weights.items():
         total.update(f"{name} torch.{array.dtype} {array.shape}\n".encode())
-        total.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-    return total.hexdigest()
+        total.update(array.reshape(-1).view(np.uint8).data)
+    total.update(json.dumps(settings, sort_keys=True).encode())
+    return total.hexdigest()[:16]
 
 
 def open_numpy_reader(folder: Path) -> NumpyReader:
@@ -137,13 +133,19 @@ def open_numpy_reader(folder: Path) -> NumpyReader:
         heads, epsilon = int(settings["encoder"]["num_attention_heads"]), float(settings["encoder"]["layer_norm_eps"])
         vocabulary = Vocabulary(tuple(int(code) for code in settings["vocabulary"]))
         tokens = token_maker(read_tokenizer(folder, settings["tokenizer"]), settings["encoder"])
-        threshold, digest = float(settings["threshold"]), str(settings["digest"])
+        threshold = float(settings["threshold"])
+        named = {key: settings[key] for key in ("encoder", "tokenizer", "tuning", "vocabulary")}
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise ModelError(
             f"not a model config of this version: {error!r}", where=str(path), fix="reinstall builder"
         ) from error
+    weights = read_weights(folder / "weights.safetensors")
+    digest = digest_model(weights, {"config": asdict(config), **named, "threshold": threshold})
+    if digest != settings["digest"]:
+        what = f"digest is {digest}, config.json says {settings['digest']}"
+        raise ModelError(what, where=str(folder), fix="reinstall builder")
     encode = text_encoder(vocabulary, config.bigram_buckets, tokens)
-    return NumpyReader(Weights(folder / "weights.safetensors"), encode, config, heads, epsilon, threshold, digest)
+    return NumpyReader(weights, encode, config, heads, epsilon, threshold, digest)
 
 
 @dataclass(frozen=True, eq=False)

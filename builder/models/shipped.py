@@ -3,7 +3,7 @@ measured on reviews that it had not seen.
 
 In: the folder of a domain's model, or the copy of one that a working directory keeps, so that a build can be read again
 whatever builder ships later. Out: YY, YN, NX or nothing for each triplet, and what the reader proposes beside them.
-A triplet is rejected where its probability is below the limit; from there to even odds the model abstains.
+A triplet is rejected where its probability is below `TrustLimits.dropped`; from there to even odds the model abstains.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ShippedModel:
 
     def verdicts(self, shares: Shares) -> tuple[tuple[Verdict | None, float], ...]:
         """What the model says of triplets with these `shares` [n, 3]."""
-        return label_shares(shares, self.limits.limit)
+        return label_shares(shares, self.limits.dropped)
 
 
 def read_items(reader: TextReader, items: Sequence[Example], progress: Progress | None = None) -> list[TextReading]:

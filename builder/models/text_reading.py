@@ -55,13 +55,10 @@ class PairOdds:
 
 
 class TextReader(Protocol):
-    """A trained tagger, whatever its layers run on. `threshold` is the pair probability from which it reports."""
+    """A trained tagger, whatever its layers run on."""
 
     @property
     def digest(self) -> str: ...
-
-    @property
-    def threshold(self) -> float: ...
 
     def read(self, items: Sequence[Example], floor: float, progress: Progress | None = None) -> list[TextReading]:
         """Of each item's text all proposals of a pair probability of `floor`, clashing ones included, and the odds at

@@ -18,25 +18,25 @@ from typing import Any, Literal, get_args
 
 from builder.core.errors import ModelError
 from builder.core.files import read_settings, write_atomically
-from builder.core.records import Polarity, Verdict
+from builder.core.records import Polarity
 
 WIDEN = 0.5
 """A proposal of at least this much, even odds, may lengthen the aspect of a rule triplet."""
 
-Standing = Literal["shared", "disputed", "spared", "rejected", "model"]
-"""How rules and judge stand to a triplet. shared: both find it; disputed: the judge doubts its polarity alone; spared:
-the judge finds none, but may not drop it; rejected: it drops it; model: the judge alone finds it.
+Standing = Literal["shared", "spared", "rejected", "model"]
+"""How rules and judge stand to a triplet. shared: both find it; spared: the judge doubts it, but may not drop it;
+rejected: it drops it; model: the judge alone finds it.
 """
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
 
 
 @dataclass(frozen=True, slots=True)
 class TrustLimits:
-    """What a judge may do: drop a rule triplet that it gives less than `limit`, and add a proposal of at least that.
+    """What a judge may do: add a proposal of at least `limit`, and drop a rule triplet that it gives less than
+    `dropped`.
 
-    For its polarity it drops a triplet below half of the limit alone, and it never drops a neutral one, of which it
-    finds fewer than the rules. `judged`: the rules whose triplets it may drop, since it is right more often than they
-    are where it rejects one.
+    It never drops a neutral one, of which it finds fewer than the rules. `judged`: the rules whose triplets it may
+    drop, since it is right more often than they are where it rejects one.
     """
 
     limit: float
@@ -48,20 +48,20 @@ class TrustLimits:
         return cls(float(kept["limit"]), tuple(map(str, kept["judged"])))
 
     @property
-    def doubted(self) -> float:
-        """The score below which a doubt of the polarity is one of the triplet."""
-        return self.limit / 2
+    def dropped(self) -> float:
+        """The score below which a rule triplet goes. One of 40% brings as much recall as it costs precision, and
+        annotators who are two label more of them than one.
+        """
+        return self.limit * 2 / 3
 
     @property
     def least(self) -> float:
         """A proposal below this changes nothing."""
         return min(self.limit, WIDEN)
 
-    def place(self, verdict: Verdict | None, score: float, rule: str, polarity: Polarity) -> Standing:
-        """How the judge's verdict and score leave a triplet that `rule` found."""
-        if verdict == "YN" and (polarity == "NEU" or score >= self.doubted):
-            return "disputed"
-        if score >= self.limit:
+    def place(self, score: float, rule: str, polarity: Polarity) -> Standing:
+        """How the judge's score leaves a triplet that `rule` found."""
+        if score >= self.dropped:
             return "shared"
         return "spared" if polarity == "NEU" or rule not in self.judged else "rejected"
 

@@ -20,8 +20,7 @@ from typing import Any
 
 from builder.core.errors import ConfigError
 from builder.core.records import POLARITIES, VERDICTS, Candidate, Element, Label, Polarity, PoolReview, Span, Triplet
-from builder.gold.agreement import READ
-from builder.gold.items import labels_per_hour, order_reviews
+from builder.gold.items import READ, labels_per_hour, order_reviews
 from builder.gold.items import triplet as added_triplet
 from builder.gold.server import LOCAL, LabelSite, Passwords, read_passwords
 from builder.store import db, gold, pools
@@ -35,7 +34,6 @@ _LONGEST_NOTE = 2000
 
 
 def show_candidate(candidate: Candidate) -> Json:
-    """A candidate as the page gets it."""
     t = candidate.triplet
     return {
         "id": candidate.id,
@@ -165,7 +163,6 @@ class DatabaseBook:
         return {"item": self._item(place), "done": self._done, "per_hour": labels_per_hour(self._moments)}
 
     def text(self, place: int) -> str:
-        """The text of the review at a place."""
         return self._reviews[self._places[place][0]].text
 
     def often_wrong(self, place: int, often: int) -> tuple[Triplet, list[str]]:
@@ -208,7 +205,6 @@ class DatabaseBook:
         self._labels[candidate.id] = given
 
     def clear(self, place: int, answer: Mapping[str, Any]) -> None:
-        """Take the label back."""
         _, candidate = self._candidate(place)
         if self._adjudicate:
             gold.undecide(self._connection, candidate.id)
@@ -427,9 +423,6 @@ def find_users(workdir: Path, annotator: str, host: str, origin: str) -> str | P
         return annotator
     passwords = read_passwords(workdir)
     if not passwords.hashes:
-        raise ConfigError(
-            "nobody has a password",
-            where=str(workdir),
-            fix="name yourself with --annotator, or give people passwords: `builder gold annotate password NAME`",
-        )
+        fix = "name yourself with --annotator, or give people passwords: `builder gold annotate password NAME`"
+        raise ConfigError("nobody has a password", where=str(workdir), fix=fix)
     return passwords

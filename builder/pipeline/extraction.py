@@ -25,9 +25,10 @@ from builder.core.config import filled
 from builder.core.errors import ConfigError, InputError
 from builder.core.files import replacing
 from builder.core.progress import bar
+from builder.core.records import aspect_text
 from builder.core.settings import Config, Convention
 from builder.engine.reader import Reader, Recipe, RuleSystem, Triplets, split_batches, to_text
-from builder.language.lexicon.folders import folders_in
+from builder.language.lexicon.folders import Folders, folders_in
 from builder.release.export.extract_output import AnsweredText, Writer
 from builder.reviews.script import Variants
 from builder.reviews.sources.texts import STANDARD, Text
@@ -113,10 +114,8 @@ def open_system(
     `aspects` are given to a system that is not asked about any.
     """
     settings, folders = build_settings(workdir, source), folders_in(workdir)
-    device = device if device != "auto" else settings.device
-    models = Path(settings.annotate.models) if settings.annotate.models else None
-    folders = replace(folders, domain=domain) if domain else folders
-    recipe = Recipe(convention or settings.rules.convention, folders, settings.annotate.backend, models, device)
+    recipe = make_recipe(settings, replace(folders, domain=domain) if domain else folders, convention, device)
+    device = recipe.device
     if source == "rules":
         if aspects is not None:
             raise _not_asked("the rules find aspects themselves")
@@ -185,6 +184,16 @@ def build_settings(workdir: Path | None, source: str = "") -> Config:
     return remembered(workdir).resolved.config if begun else Config()
 
 
+def make_recipe(
+    settings: Config, folders: Folders, convention: Convention | None = None, device: str = "auto"
+) -> Recipe:
+    """What reads texts by the settings of a build and these words; its convention and device if no other is given."""
+    read_by = settings.annotate
+    models = Path(read_by.models) if read_by.models else None
+    device = device if device != "auto" else settings.device
+    return Recipe(convention or settings.rules.convention, folders, read_by.backend, models, device)
+
+
 def _model_name(workdir: Path, source: str) -> str:
     from builder.store import db, runs
 
@@ -201,7 +210,6 @@ def _model_name(workdir: Path, source: str) -> str:
 
 def _tagging(folder: Path, device: str, recipe: Recipe, aspects: Sequence[str] | None, keep: bool = True) -> Predict:
     from builder.models.kinds import find_asked, load_extractor
-    from builder.models.paper.templates import aspect_text
 
     model = load_extractor(folder, device, keep)
     if (asked := find_asked(model)) is None:

@@ -143,7 +143,7 @@ def has_shipped_judge(context: Context) -> bool:
 def place(limits: TrustLimits, judged: JudgedTriplet) -> Standing:
     """How the judge leaves a triplet of the rules."""
     polarity = judged.stored.triplet.polarity
-    return limits.place(judged.label, judged.score or 0.0, judged.rule, polarity)
+    return limits.place(judged.score or 0.0, judged.rule, polarity)
 
 
 def read_limits(context: Context) -> TrustLimits:
@@ -279,7 +279,7 @@ def hold_one(
 def _place(rated: Rated, proposed: Sequence[Triplet], shares: Shares) -> list[tuple[Standing, float]]:
     """How the model stands to each triplet, with its probability of YY as the database keeps it."""
     out = list[tuple[Standing, float]]()
-    for triplet, (label, score) in zip(proposed, rated.model.verdicts(shares), strict=True):
-        standing = rated.model.limits.place(label, score, triplet.rule or "", triplet.polarity)
+    for triplet, (_, score) in zip(proposed, rated.model.verdicts(shares), strict=True):
+        standing = rated.model.limits.place(score, triplet.rule or "", triplet.polarity)
         out.append(("model" if triplet.source != "rules" else standing, round(score, 6)))
     return out

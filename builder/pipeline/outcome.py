@@ -170,7 +170,7 @@ def list_next_commands(path: Path, place: str) -> Iterator[tuple[str, str]]:
     """
     known = (
         (f"builder serve{place}", "look at it in a browser", ("datasette",)),
-        (f"builder report{place}", "one page: what came out, how good it is", ("jinja2", "matplotlib")),
+        (f"builder report{place}", "one page: what came out, how good it is", ("jinja2",)),
         (f"builder gold audit draw{place}", "have people check a sample, which measures quality", ()),
         (f'datasets.load_dataset("{path}")', "use it in Python", ("datasets",)),
     )

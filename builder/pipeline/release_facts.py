@@ -150,10 +150,9 @@ def _describe_panel(context: Context) -> str:
     limits, calibration = judging.read_limits(context), load_calibration(context.models / judging.SHIPPED)
     rated = f" Its confidences are calibrated on {calibration.source}." if calibration else ""
     return (
-        f"{SHIPPED_JUDGE}. It scores each triplet of the rules from 0 to 1, and one below {limits.limit:g} is left "
-        f"out. Neutral ones stay all the same, and those of all but {len(limits.judged)} rules. Where the model doubts "
-        f"the polarity alone, a triplet stays with that of the rules, down to half of that limit. Triplets of the "
-        f"model alone come in from a score of {limits.limit:g}.{rated}"
+        f"{SHIPPED_JUDGE}. It scores each triplet of the rules from 0 to 1, and one below {limits.dropped:.3g} is left "
+        f"out. Neutral ones stay all the same, and those of all but {len(limits.judged)} rules. Triplets of the model "
+        f"alone come in from a score of {limits.limit:g}.{rated}"
     )
 
 

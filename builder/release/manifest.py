@@ -45,7 +45,6 @@ class QualityFigure:
 
 
 def of_manifest(rows: Iterable[Mapping[str, Any]]) -> list[QualityFigure]:
-    """The figures that a manifest holds."""
     return [QualityFigure(**row) for row in rows]
 
 
@@ -227,16 +226,13 @@ MASKED: Mapping[str, str] = {
 PRIVACY = {"masked": MASKED, "not_released": ["authors", "places", "raw texts", "input files"]}
 """What is done for privacy where no column passes through; `verify` looks for what a mask should have covered."""
 MASKING = (
-    "A language model invented 1,088 sentences with and without names, addresses and places. On 140 of them, to "
-    "which no rule was fitted, recall is 96% and precision 99%; on the others 96% and 99%. Real reviews may "
-    "differ."
+    "A language model invented 1,088 sentences with and without names, addresses and places. On 140 of them, to which "
+    "no rule was fitted, recall is 96% and precision 99%; on the others 96% and 99%. Real reviews may differ."
 )
 """How well masks are found: `tests/test_masked_names.py` holds both parts at 95% and 97%."""
 UNMASKED = (
     "names of people without a title, a role, thanks or their service beside them; names that are common words; "
-    "nicknames alone; roads without a number; "
-    "names of other shops, unless a "
-    "review says that they are names"
+    "nicknames alone; roads without a number; names of other shops, unless a review says that they are names"
 )
 """What no pattern finds."""
 
@@ -319,7 +315,6 @@ def sums(digests: Mapping[str, str]) -> str:
 
 
 def sha256(content: bytes) -> str:
-    """The SHA-256 of some bytes, in hexadecimal."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -329,10 +324,8 @@ def stored(path: Path) -> Stored:
 
 
 def size_of(content: Content) -> int:
-    """The number of bytes of a file of the release."""
     return content.size if isinstance(content, Stored) else len(content)
 
 
 def digest_of(content: Content) -> str:
-    """The SHA-256 of a file of the release."""
     return content.sha256 if isinstance(content, Stored) else sha256(content)

@@ -54,7 +54,6 @@ def _holds_with(word: str, facts: Facts) -> bool:
 
 
 def has_shipped_model(facts: Facts) -> bool:
-    """Whether the shipped model judged."""
     return facts.panel.startswith(SHIPPED_JUDGE) or _holds_with(SHIPPED, facts)
 
 

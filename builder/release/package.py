@@ -24,7 +24,7 @@ from builder.core.licences import is_spdx_name
 from builder.core.shards import Crew
 from builder.release import layers, origin, parquet
 from builder.release.card import HUB_SPLITS, card
-from builder.release.export import paper, research
+from builder.release.export import research
 from builder.release.export.records import ElementRow, ReviewRow, TripletRow, labelled, untokenisable
 from builder.release.export.records import triplet as released
 from builder.release.layers import LayerRow
@@ -42,8 +42,9 @@ from builder.release.manifest import (
     stored,
 )
 from builder.release.origin import citation, cite_as
+from builder.release.parquet import COLUMNS, LINEAGE, REVIEW, TRIPLET
 from builder.release.reading import kept_columns
-from builder.release.sections import COLUMNS, LINEAGE, REVIEW, TRIPLET, quality_sentence
+from builder.release.sections import quality_sentence
 from builder.release.verify import Seen, verify
 
 # ---- Croissant and the files
@@ -70,8 +71,7 @@ CONTEXT: Node = {
     "@vocab": "https://schema.org/",
     **{term: _NOT_CROISSANT.get(term, f"cr:{term}") for term in _TERMS.split()},
 }
-_ABOUT = {**REVIEW, **LINEAGE}
-_KINDS = {"string": "sc:Text", "float64": "sc:Float", "bool": "sc:Boolean"}
+_KINDS = {"string": "sc:Text", "number": "sc:Float", "boolean": "sc:Boolean"}
 _TRIPLET = {
     "id": ("sc:Text", "id"), "aspect": ("sc:Text", "aspect.text"), "aspect_spans": ("sc:Integer", "aspect.spans"),
     "aspect_category": ("sc:Text", "aspect_category"), "opinion": ("sc:Text", "opinion.text"),
@@ -192,11 +192,11 @@ def _records(path: str, kept: Sequence[str], augmented: bool) -> Node:
         chosen: Node = {"fileObject": {"@id": path}, "extract": {"column": column}}
         return chosen | ({"transform": {"jsonPath": json_path}} if json_path else {})
 
-    lineage = {"source_id": "string", "method": "string"} if augmented else {}
     fields: list[Node] = [
-        {"@type": "cr:Field", "@id": f"{name}/{column}", "name": column, "description": _ABOUT[column][1],
-         "dataType": _KINDS[kind], "source": source(column)}
-        for column, kind in (parquet.COLUMNS | lineage).items()
+        {"@type": "cr:Field", "@id": f"{name}/{column}", "name": column, "description": about,
+         "dataType": _KINDS[kind.removesuffix(" or null")], "source": source(column)}
+        for column, (kind, about) in {**REVIEW, **(LINEAGE if augmented else {})}.items()
+        if kind != "list"
     ]  # fmt: skip
     parts = [
         {"@type": "cr:Field", "@id": f"{name}/triplets/{key}", "name": key, "description": _described(key),
@@ -307,9 +307,9 @@ def _paper(row: ReviewRow) -> tuple[bytes, bytes]:
     beside it.
     """
     triplets = [released(triplet) for triplet in row["triplets"]]
-    if reason := next(filter(None, map(paper.refused, triplets)), None):
+    if reason := next(filter(None, map(research.paper_refused, triplets)), None):
         return b"", _line({"id": row["id"], "labels": len(triplets), "reason": reason})
-    return _line(paper.unnumbered(row["text"], triplets, review=row["id"])), b""
+    return _line(research.paper_row(row["text"], triplets, review=row["id"])), b""
 
 
 def _numbered(number: int, answer: bytes) -> bytes:

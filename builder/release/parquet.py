@@ -1,5 +1,5 @@
-"""Our rows as Parquet, one file for each layer (gold, silver) of a split: what `datasets` and Croissant read. Same
-rows, same bytes.
+"""The fields of our rows, said once, and the rows as Parquet, one file for each layer (gold, silver) of a split: what
+`datasets` and Croissant read. Same rows, same bytes.
 """
 
 from __future__ import annotations
@@ -15,13 +15,70 @@ from builder.release.manifest import Content, Stored
 from builder.release.reading import FORMAT
 from builder.reviews.sources.parquet import read_batches, read_chunks
 
-COLUMNS = {
-    "id": "string", "text": "string", "language": "string", "rating": "float64", "source": "string",
-    "annotation": "string", "unverified_negative": "bool",
-}  # fmt: skip
-"""The columns of a review beside its triplets."""
+Fields = Mapping[str, tuple[str, str]]
+"""Name -> its kind, ` or null` where it may be, and what it means."""
+REVIEW: Fields = {
+    "id": ("string", "the review's id in this dataset"),
+    "text": ("string", "the review, personal data masked; all offsets are code points into it"),
+    "language": ("string", "BCP 47: zh-Hant, zh-Hans, or zh where scripts mix or no character tells the script"),
+    "rating": ("number or null", "stars, where the input had them"),
+    "source": ("string or null", "where the review comes from, as the input had it"),
+    "annotation": (
+        "string",
+        "gold: labels given for the whole review; silver: a machine's; else the augmentation layer",
+    ),
+    "unverified_negative": (
+        "boolean",
+        "true: nothing was found in the review, and nobody has checked that nothing is there",
+    ),
+    "triplets": ("list", "what the review says, in the order of the opinions"),
+}
+COLUMNS: Fields = {
+    "columns": ("object", "columns that pass through from the input, text or null, personal data masked")
+}
+"""In the rows of a release whose build kept any (`input.keep_columns`)."""
+TRIPLET: Fields = {
+    "id": (
+        "string",
+        "the triplet's id: that of its review, a colon, eight hexadecimal digits of its places and polarity",
+    ),
+    "aspect": ("element", "the term that is judged"),
+    "aspect_full": ("element", "the term with its modifiers"),
+    "aspect_category": ("string or null", "class of the aspect in the lexicon; null for a word that it does not hold"),
+    "owner": ("element or null", "what the aspect is an attribute of, where the text names it (餐點 of 餐點口感)"),
+    "opinion": (
+        "element",
+        "the core of the judgement with its negator and without words of degree; may be interrupted",
+    ),
+    "opinion_full": ("element", "the whole phrase; interrupted only by its own aspect (不擔心份量不夠)"),
+    "opinion_category": (
+        "string or null",
+        "category of the opinion in the lexicon; null for a word that it does not hold",
+    ),
+    "polarity": ("string", "POS, NEG or NEU"),
+    "valence": ("number", "1 (bad) to 10 (good); 5 is neutral"),
+    "confidence": (
+        "number or null",
+        "how likely the triplet is right, 0 to 1, by the calibrated judge; null without one, and in gold reviews",
+    ),
+    "verdict": (
+        "string or null",
+        "the judge: YY right, YN right pair but another polarity, NX no pair; null: it does not say",
+    ),
+    "sources": (
+        "list of strings",
+        "who says it: `rules` or a model that proposes it, `discriminator` where the judge calls it right or added it, "
+        "`gold`",
+    ),
+    "rules": ("list of strings", "the pairing rule that made it, if a rule did"),
+}
+LINEAGE: Fields = {
+    "source_id": ("string", "the id of the row that this one was made from"),
+    "method": ("string", "the augmentation method"),
+}
+"""Of augmentation layers alone."""
 _SINCE_3 = ("source", "unverified_negative", "aspect_category", "opinion_category", "confidence", "verdict")
-"""Columns and fields that older layouts lack."""
+"""Fields that older layouts lack."""
 LAYERS = ("gold", "silver")
 CHUNK = 4_000
 """Rows in a row group."""
@@ -29,12 +86,9 @@ _BLOCK = 1 << 20
 """Bytes of JSON that a thread reads, or one row where it is longer."""
 
 
-FIELDS: dict[str, str] = {
-    "id": "string", "aspect": "element", "aspect_full": "element", "aspect_category": "string", "owner": "element",
-    "opinion": "element", "opinion_full": "element", "opinion_category": "string", "polarity": "string",
-    "valence": "float64", "confidence": "float64", "verdict": "string", "sources": "strings", "rules": "strings",
-}  # fmt: skip
-"""The fields of a triplet."""
+def kinds_of(fields: Fields, layout: int = FORMAT) -> dict[str, str]:
+    """The fields that a layout has, with their kinds."""
+    return {name: kind for name, (kind, _) in fields.items() if layout > 2 or name not in _SINCE_3}
 
 
 def schema(layout: int = FORMAT, kept: Sequence[str] = ()) -> Any:
@@ -44,15 +98,16 @@ def schema(layout: int = FORMAT, kept: Sequence[str] = ()) -> Any:
     import pyarrow as pa
 
     kinds = {
-        "string": pa.string(), "float64": pa.float64(), "bool": pa.bool_(), "strings": pa.list_(pa.string()),
+        "string": pa.string(), "number": pa.float64(), "boolean": pa.bool_(), "list of strings": pa.list_(pa.string()),
         "element": pa.struct([("text", pa.string()), ("spans", pa.list_(pa.list_(pa.int32())))]),
     }  # fmt: skip
 
-    def typed(columns: Mapping[str, str]) -> list[tuple[str, Any]]:
-        return [(name, kinds[kind]) for name, kind in columns.items() if layout > 2 or name not in _SINCE_3]
+    def typed(fields: Fields) -> list[tuple[str, Any]]:
+        return [(name, kinds[kind.removesuffix(" or null")]) for name, kind in kinds_of(fields, layout).items()]
 
+    kinds["list"] = pa.list_(pa.struct(typed(TRIPLET)))
     own = [("columns", pa.struct([(name, pa.string()) for name in kept]))] if kept else []
-    return pa.schema([*typed(COLUMNS), ("triplets", pa.list_(pa.struct(typed(FIELDS)))), *own])
+    return pa.schema([*typed(REVIEW), *own])
 
 
 def features(shape: Any) -> list[dict[str, object]]:

@@ -327,11 +327,8 @@ def inside(release: Path, path: Path) -> Path:
     otherwise.
     """
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(release)):  # resolve() raises on a loop
-        raise ReleaseError(
-            "leads out of the release",
-            where=str(path),
-            fix="copy the release with its files in place of links (`cp -rL`)",
-        )
+        fix = "copy the release with its files in place of links (`cp -rL`)"
+        raise ReleaseError("leads out of the release", where=str(path), fix=fix)
     if path.exists() and not path.is_file():
         raise ReleaseError("is not a regular file", where=str(path), fix="`builder verify` tells more")
     return path

@@ -1,7 +1,6 @@
 """Sections of the dataset card that stand in any release, or follow from few facts. Pure.
 
-They are fields, making, sources, uses, errors and maintenance. What each field of a released row means is said here
-once, for card and Croissant, with one invented row.
+They are fields with one invented row, making, sources, uses, errors and maintenance.
 
 What was measured on a release, by people or by gold, or that nothing was: for its card and its Croissant file. Pure.
 
@@ -20,72 +19,13 @@ from builder.core.wording import counted, describe_annotators
 from builder.release import origin
 from builder.release.export.records import ElementRow, ReviewRow, element_row
 from builder.release.manifest import Facts, interval, markdown, metric_name, sentence, system_name
+from builder.release.parquet import COLUMNS, REVIEW, TRIPLET, Fields
 from builder.release.reading import kept_columns
 
 # ---- Fields and the example
 
-REVIEW: Mapping[str, tuple[str, str]] = {
-    "id": ("string", "the review's id in this dataset"),
-    "text": ("string", "the review, personal data masked; all offsets are code points into it"),
-    "language": ("string", "BCP 47: zh-Hant, zh-Hans, or zh where scripts mix or no character tells the script"),
-    "rating": ("number or null", "stars, where the input had them"),
-    "source": ("string or null", "where the review comes from, as the input had it"),
-    "annotation": (
-        "string",
-        "gold: labels given for the whole review; silver: a machine's; else the augmentation layer",
-    ),
-    "unverified_negative": (
-        "boolean",
-        "true: nothing was found in the review, and nobody has checked that nothing is there",
-    ),
-    "triplets": ("list", "what the review says, in the order of the opinions"),
-}
-COLUMNS = {"columns": ("object", "columns that pass through from the input, text or null, personal data masked")}
-"""In the rows of a release whose build kept any (`input.keep_columns`)."""
-TRIPLET: Mapping[str, tuple[str, str]] = {
-    "id": (
-        "string",
-        "the triplet's id: that of its review, a colon, eight hexadecimal digits of its places and polarity",
-    ),
-    "aspect": ("element", "the term that is judged"),
-    "aspect_full": ("element", "the term with its modifiers"),
-    "aspect_category": ("string or null", "class of the aspect in the lexicon; null for a word that it does not hold"),
-    "owner": ("element or null", "what the aspect is an attribute of, where the text names it (餐點 of 餐點口感)"),
-    "opinion": (
-        "element",
-        "the core of the judgement with its negator and without words of degree; may be interrupted",
-    ),
-    "opinion_full": ("element", "the whole phrase; interrupted only by its own aspect (不擔心份量不夠)"),
-    "opinion_category": (
-        "string or null",
-        "category of the opinion in the lexicon; null for a word that it does not hold",
-    ),
-    "polarity": ("string", "POS, NEG or NEU"),
-    "valence": ("number", "1 (bad) to 10 (good); 5 is neutral"),
-    "confidence": (
-        "number or null",
-        "how likely the triplet is right, 0 to 1, by the calibrated judge; null without one, and in gold reviews",
-    ),
-    "verdict": (
-        "string or null",
-        "the judge: YY right, YN right pair but another polarity, NX no pair; null: it does not say",
-    ),
-    "sources": (
-        "list of strings",
-        "who says it: `rules` or a model that proposes it, `discriminator` where the judge calls it right or added it, "
-        "`gold`",
-    ),
-    "rules": ("list of strings", "the pairing rule that made it, if a rule did"),
-}
-LINEAGE: Mapping[str, tuple[str, str]] = {
-    "source_id": ("string", "the id of the row that this one was made from"),
-    "method": ("string", "the augmentation method"),
-}
-"""Of augmentation layers alone."""
 
-
-def table(fields: Mapping[str, tuple[str, str]]) -> str:
-    """A Markdown table of fields."""
+def table(fields: Fields) -> str:
     return "| field | type | meaning |\n|---|---|---|\n" + "\n".join(
         f"| `{name}` | {kind} | {about} |" for name, (kind, about) in fields.items()
     )
@@ -299,9 +239,8 @@ def agreement(facts: Facts) -> str:
         )
     if rules:
         parts.append(
-            "## Agreement with the rules (no measure of quality)\n\nWithout gold there is only this: "
-            f"how far a system departs from the rules. High figures"
-            f" mean that it repeats them, right or wrong.\n\n{_scores(rules)}\n\n"
+            "## Agreement with the rules (no measure of quality)\n\nWithout gold there is only this: how far a system "
+            f"departs from the rules. High figures mean that it repeats them, right or wrong.\n\n{_scores(rules)}\n\n"
         )
     return "".join(parts)
 

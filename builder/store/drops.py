@@ -26,15 +26,13 @@ STAGE = "self_train"
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """How the triplets of a release were chosen: by a variant and its last round, by the limits below which the judge
-    drops, `doubted` where the polarity alone is in doubt (None: it drops nothing by its score), and by the confidence
-    that predictions of models needed.
+    """How the triplets of a release were chosen: by a variant and its last round, by the score below which the
+    judge drops (None: it drops nothing by its score), and by the confidence that predictions of models needed.
     """
 
     variant: str
     last: int
     drop: float | None
-    doubted: float | None
     confidence: float
 
     @property
@@ -113,8 +111,7 @@ def _reject(candidate: _Candidate, kept: Sequence[_Candidate], review: int, sele
     rejection = Rejection(candidate.item, reason, detail, review, candidate.id)
     if reason not in ("judged_no_pair", "judged_polarity", "unsure", "replaced") or candidate.score is None:
         return rejection
-    due = selection.doubted if candidate.label == "YN" else selection.drop
-    limit = due if due is not None and candidate.score < due else None
+    limit = selection.drop if selection.drop is not None and candidate.score < selection.drop else None
     detail += f"; {candidate.judge} gives it {candidate.score:.3f} ({candidate.label or 'abstains'})"
     detail += f", below its limit of {limit:g}" if limit is not None else ""
     return rejection._replace(detail=detail, judge=candidate.judge, score=candidate.score, score_limit=limit)

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from builder.core.records import Polarity, Verdict
+from builder.core.records import Polarity
 from builder.reviews.repair import fold
 from builder.store.queries import public_id
 from builder.store.triplets import BITS, HASH
 
-Rating = Callable[[Verdict | None, float, str, Polarity], float]
-"""Label and score of a judge, the rule of a triplet ("": the judge alone, or a longer aspect than the rules'), and its
+Rating = Callable[[float, str, Polarity], float]
+"""The score of a judge, the rule of a triplet ("": the judge alone, or a longer aspect than the rules'), and its
 polarity -> how likely it is right.
 """
 
@@ -38,12 +38,12 @@ def rate(connection: sqlite3.Connection, judge: str, rating: Rating | None) -> N
         )
         return
 
-    def rated(label: Verdict | None, score: float, rule: str | None, polarity: Polarity) -> float:
-        return rating(label, score, rule or "", polarity)
+    def rated(score: float, rule: str | None, polarity: Polarity) -> float:
+        return rating(score, rule or "", polarity)
 
-    connection.create_function("rated", 4, rated, deterministic=True)
+    connection.create_function("rated", 3, rated, deterministic=True)
     connection.execute(
-        "UPDATE verdicts SET confidence = rated(verdicts.label, verdicts.score, p.rule, t.polarity)"
+        "UPDATE verdicts SET confidence = rated(verdicts.score, p.rule, t.polarity)"
         " FROM triplets t LEFT JOIN proposals p ON p.triplet = t.id AND p.source ="
         " (SELECT id FROM sources WHERE name = 'rules') WHERE t.id = verdicts.triplet AND verdicts.source ="
         " (SELECT id FROM sources WHERE name = ?)",

@@ -137,19 +137,6 @@ def accepted(connection: sqlite3.Connection, judge: int, split: str = "") -> Row
     ).fetchall()
 
 
-def by_rule(connection: sqlite3.Connection) -> Rows:
-    """(rule, triplets, POS, NEG, NEU, percent of all that the discriminator accepts; None without a discriminator)."""
-    return connection.execute(
-        "SELECT p.rule, count(*), sum(t.polarity = 'POS'), sum(t.polarity = 'NEG'), sum(t.polarity = 'NEU'),"
-        " CASE WHEN EXISTS (SELECT 1 FROM verdicts JOIN sources ON sources.id = verdicts.source"
-        " WHERE sources.name = 'discriminator')"
-        " THEN 100.0 * sum(v.label IS 'YY') / count(*) END"
-        " FROM proposals p JOIN triplets t ON t.id = p.triplet"
-        " LEFT JOIN verdicts v ON v.triplet = t.id AND v.source = (SELECT id FROM sources WHERE name = 'discriminator')"
-        " WHERE p.rule IS NOT NULL GROUP BY p.rule ORDER BY count(*) DESC, p.rule"
-    ).fetchall()
-
-
 def kept_by_rule(connection: sqlite3.Connection) -> tuple[tuple[str, ...], Rows]:
     """Columns and rows of the query `kept-by-rule`: what became of the triplets of each rule, by polarity."""
     cursor = connection.execute(queries.lookup("kept-by-rule").sql)
@@ -216,17 +203,6 @@ def reviews_with(connection: sqlite3.Connection, aspect: str, most: int) -> list
         "SELECT DISTINCT r.text, r.place FROM triplets t JOIN reviews r ON r.id = t.review WHERE t.aspect = ? LIMIT ?",
         (aspect, most),
     ).fetchall()
-
-
-def overlaps(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[tuple[int, int], int]:
-    """(source, source) -> triplets that both propose."""
-    rows = connection.execute(
-        "SELECT a.source, b.source, count(*) FROM proposals a JOIN proposals b ON b.triplet = a.triplet"
-        " WHERE a.source IN (SELECT value FROM json_each(?1)) AND b.source IN (SELECT value FROM json_each(?1))"
-        " GROUP BY 1, 2",
-        (json.dumps(ids),),
-    )
-    return {(a, b): n for a, b, n in rows}
 
 
 def reviews(connection: sqlite3.Connection, split: str) -> list[str]:

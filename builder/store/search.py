@@ -149,26 +149,18 @@ def find(
     connection: sqlite3.Connection,
     words: Sequence[str],
     limit: int = 20,
-    offset: int = 0,
     split: str | None = None,
     polarity: str | None = None,
 ) -> Hits:
-    """Distinct reviews whose text holds every one of `words`, as LIKE would say of folded texts; by id, from `offset`
-    on.
+    """Distinct reviews whose text holds every one of `words`, as LIKE would say of folded texts; by id.
 
     `split` and `polarity` (of any of its triplets) narrow the search.
     """
-    given = {
-        "match": match(words),
-        "split": split or None,
-        "polarity": polarity or None,
-        "limit": limit,
-        "offset": offset,
-    }
+    given = {"match": match(words), "split": split or None, "polarity": polarity or None, "limit": limit}
     total = connection.execute(f"SELECT count(*){_FILTER}", given).fetchone()[0]
     rows = connection.execute(
         "SELECT r.id, r.key, r.text, r.split, (SELECT count(*) FROM triplets t WHERE t.review = r.id)"
-        f"{_FILTER} ORDER BY s.rowid LIMIT :limit OFFSET :offset",
+        f"{_FILTER} ORDER BY s.rowid LIMIT :limit",
         given,
     )
     return Hits(total, [Hit(*row) for row in rows])

@@ -1,8 +1,8 @@
 """How good a release is by an audit, and predictions by gold: `builder gold audit` and `builder gold score`.
 
-Audit: draw a sample of a release for people to judge, take their answers, and say how good the release is. In: a
-working directory with a release. Out: a pool for the annotation page or a sheet, and `AuditResult`. The next `builder
-versions release` states the result in card, manifest and Croissant; the report shows it at once.
+Audit: draw a sample of a release for people to judge, and say how good the release is. In: a working directory with a
+release. Out: a pool for the annotation page or a sheet, and `AuditResult`. The next `builder versions release` states
+the result in card, manifest and Croissant; the report shows it at once.
 
 Score. In: files or folders in any format that `builder.release.export.answers` knows, or gold by two annotators. Out:
 `Scored`, the metrics with their intervals and what a reader should know of gold and predictions.
@@ -11,16 +11,15 @@ Score. In: files or folders in any format that `builder.release.export.answers` 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from builder.core.errors import ConfigError, InputError, WorkdirError
 from builder.core.records import Pool
 from builder.core.wording import counted, describe_faults
-from builder.gold.agreement import READ, AuditResult, AuditSettings, draw_audit
-from builder.gold.file_formats import SHEETS, named
-from builder.gold.items import LabelItem, items
+from builder.gold.agreement import AuditResult, AuditSettings, draw_audit
+from builder.gold.items import READ
 from builder.gold.metrics import Answer
 from builder.gold.metrics.complete import agreement, count_optional
 from builder.gold.metrics.systems import Asked, Settings, SystemScores, measure, measure_complete, metrics
@@ -28,7 +27,7 @@ from builder.pipeline.layers import measured
 from builder.release.export import answers
 from builder.release.export.answers import AnswersRead, File, is_complete, load_complete
 from builder.store import db, pools
-from builder.teaching.labelling import Imported, import_labels, opened, write_items
+from builder.teaching.labelling import opened
 
 # ---- Audits of a release
 
@@ -45,12 +44,8 @@ class Drawn:
     reviews: int
 
 
-def draw(workdir: Path, settings: AuditSettings, sheet: Path | None = None, *, force: bool = False) -> Drawn:
-    """Draw an audit of the last release and store it; write it to `sheet` too (.csv or .xlsx). WorkdirError where
-    nothing is released.
-    """
-    if sheet is not None and sheet.suffix.lower()[1:] not in SHEETS:
-        raise ConfigError(f"{sheet.name} is no sheet", where="--sheet", fix="name it .csv or .xlsx")
+def draw(workdir: Path, settings: AuditSettings) -> Drawn:
+    """Draw an audit of the last release and store it. WorkdirError where nothing is released."""
     with opened(workdir) as connection:
         version, reviews = pools.released(connection)
         if not any(review.candidates for review in reviews):
@@ -63,20 +58,11 @@ def draw(workdir: Path, settings: AuditSettings, sheet: Path | None = None, *, f
             with db.atomic(connection):
                 pools.write(connection, drawn)
         pool = pools.read(connection, drawn.id)
-    if sheet is not None:
-        write_items(sheet, named(None, sheet), _sheet_items(pool), force)
     read = [review for review in pool.reviews if review.stratum == READ]
     single = sum(
         candidate.n is not None for review in pool.reviews if review.stratum != READ for candidate in review.candidates
     )
     return Drawn(pool, new, single, len(read))
-
-
-def import_answers(workdir: Path, path: Path, annotator: str, pool: str | None = None) -> Imported:
-    """Take the answers of a filled sheet, all or none."""
-    with opened(workdir) as connection:
-        chosen = _chosen(connection, workdir, pool)
-    return import_labels(workdir, chosen, path, named(None, path), annotator)
 
 
 def result(workdir: Path, pool: str | None = None) -> AuditResult:
@@ -97,22 +83,6 @@ def _chosen(connection: sqlite3.Connection, workdir: Path, pool: str | None) -> 
     if chosen is None:
         raise WorkdirError("no audit was drawn here", where=str(workdir), fix="draw one with `builder gold audit draw`")
     return chosen
-
-
-def _sheet_items(pool: Pool) -> Iterator[LabelItem]:
-    """As every pool, and an empty row behind each review that is read in full: for what is missing, or `none`."""
-    before = None
-    for item in items(pool):
-        if before is not None and before.review.id != item.review.id and _asks_for_missing(before):
-            yield LabelItem(pool.id, before.review, None)
-        yield item
-        before = item
-    if before is not None and _asks_for_missing(before):
-        yield LabelItem(pool.id, before.review, None)
-
-
-def _asks_for_missing(item: LabelItem) -> bool:
-    return item.review.stratum == READ and item.candidate is not None
 
 
 # ---- Scores against gold
@@ -148,11 +118,8 @@ def score_files(
     if is_complete(gold):
         return _score_complete(gold, files, asked, keys, settings)
     if asked == "complete":
-        raise ConfigError(
-            "the metric `complete` needs gold by two annotators",
-            where=str(gold),
-            fix="name a folder with A.jsonl and B.jsonl",
-        )
+        fix = "name a folder with A.jsonl and B.jsonl"
+        raise ConfigError("the metric `complete` needs gold by two annotators", where=str(gold), fix=fix)
     gold_file, files = _joinable(answers.load(gold), files)
     rows: Rows = []
     for key in keys:
@@ -207,9 +174,8 @@ def _score_complete(
     }
     counts |= {"optional_hit": hits, "without_prediction": len(reviews.keys() - read["pred"].answers.keys())}
     head = (
-        f"gold: {counted(len(reviews), 'review')}, {required} required and "
-        f"{counted(optional, 'optional triplet')}; F1 of one annotator "
-        f"against the other {agreed:.1f}"
+        f"gold: {counted(len(reviews), 'review')}, {required} required and {counted(optional, 'optional triplet')}; F1 "
+        f"of one annotator against the other {agreed:.1f}"
     )
     tail = "optional triplets hit, which count neither as right nor as wrong: " + ", ".join(
         f"{n} by {key}" for key, n in hits.items()

@@ -40,7 +40,6 @@ from builder.language.lexicon.domain_sheet import (
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.packs import Pack, check_shipped, find_pack, list_packs
 from builder.language.lexicon.resources import Lexicon, load_lexicon
-from builder.learning.task import Progress
 from builder.pipeline.builds import new_build
 from builder.pipeline.pipeline import run
 from builder.pipeline.rule_report import quote
@@ -127,7 +126,6 @@ def make_pack(
     folder: Path,
     support: int = SUPPORT,
     how: HowToRead = _BY_GUESS,
-    progress: Progress | None = None,
     over: str = CORE,
 ) -> NewPack:
     """Write a pack of words that the shipped model finds in `support` reviews or more, with a sheet to answer. The pack
@@ -146,7 +144,7 @@ def make_pack(
     if len(texts) < support:
         raise InputError(f"too few reviews: {len(texts)}", where=str(files[0]), fix="give some hundred or more")
     below = load_lexicon(domain=over)
-    proposals = propose_words(blank_repeated([blank_markup(text) for text in texts]), below, support, progress)
+    proposals = propose_words(blank_repeated([blank_markup(text) for text in texts]), below, support)
     folder.mkdir(parents=True, exist_ok=True)
     Pack(name, folder).put_over(over)
     write_sheet(folder, proposals)
@@ -230,7 +228,6 @@ def _quote_opinion(triplet: Triplet, reading: Reading) -> str:
 
 
 def read_reviews(files: Sequence[Path], how: HowToRead = _BY_GUESS) -> list[str]:
-    """The texts of files."""
     return [
         row.text
         for path in files

@@ -123,11 +123,8 @@ def measure_gain(rows: Rows, where: Path, folders: Folders, splits: int = SPLITS
     whole = [review for review in taught if review.wrong is None]
     partial = [review for review in taught if review.wrong is not None]
     if len(whole) < LEAST:
-        raise InputError(
-            f"too few labelled reviews to measure a gain: {len(whole)}",
-            where=str(where),
-            fix=f"label {LEAST} or more",
-        )
+        fix = f"label {LEAST} or more"
+        raise InputError(f"too few labelled reviews to measure a gain: {len(whole)}", where=str(where), fix=fix)
     half = len(whole) // 2
     judge = SharedJudge.read(folders.model, taught, reader.engine) if folders.model else None
     trial = _Trial(folders, reader, folders.load_rules(), judge)

@@ -43,7 +43,7 @@ from builder.language.lexicon.resources import Lexicon, overlays
 from builder.language.lexicon.rules import RuleExample, edited_file, edited_rules
 from builder.language.lexicon.tsv_rows import read_rows
 from builder.pipeline import layers
-from builder.pipeline.extraction import build_settings
+from builder.pipeline.extraction import build_settings, make_recipe
 from builder.pipeline.layers import taught_file
 from builder.reviews.text import view
 from builder.store import gold, pools
@@ -355,8 +355,7 @@ class Teacher:
 
     def _try(self, text: str, lessons: Sequence[Lesson]) -> tuple[Triplet, ...]:
         """What the rules find in a text with these entries, which nothing keeps."""
-        settings, folders = build_settings(self._workdir), folders_in(self._workdir)
-        models = Path(settings.annotate.models) if settings.annotate.models else None
+        folders = folders_in(self._workdir)
         with tempfile.TemporaryDirectory() as folder:
             for lesson in lessons:
                 if lesson.table == "pair":
@@ -366,5 +365,4 @@ class Teacher:
                     add_entry(Path(folder) / "lexicon", lesson, self.lexicon)
             words, rules = overlays(Path(folder)), edited_rules(Path(folder))
             tried = replace(folders, imported=folders.imported + words, edited=folders.edited + rules)
-            recipe = Recipe(settings.rules.convention, tried, settings.annotate.backend, models, settings.device)
-            return make_reader(recipe).extract([text])[0]
+            return make_reader(make_recipe(build_settings(self._workdir), tried)).extract([text])[0]

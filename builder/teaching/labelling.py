@@ -8,7 +8,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builder.core.errors import ConfigError, InputError
@@ -68,9 +68,7 @@ def import_labels(
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
         answers, faults = _checked(pool, path, form, annotator)
-        names = tuple(
-            sorted({answer.annotator for answer in answers if answer.label or answer.missing or answer.checked})
-        )
+        names = tuple(sorted({one.annotator for one in answers if one.label or one.missing or one.checked}))
         known = gold.of_pool(connection, pool.id)
         before = gold.decisions(connection, pool.id) if decide else {}
         given = [answer for answer in answers if answer.candidate is not None and answer.label is not None]
@@ -82,13 +80,8 @@ def import_labels(
         if not faults:
             with db.atomic(connection):
                 for name in names:
-                    _store(
-                        connection,
-                        name,
-                        [answer for answer in answers if answer.annotator == name],
-                        f"import {path.suffix[1:]}",
-                        decide,
-                    )
+                    own = [answer for answer in answers if answer.annotator == name]
+                    _store(connection, name, own, f"import {path.suffix[1:]}", decide)
         open_ = len(undecided(connection, pool)) if decide else _count_open(connection, pool, names or (annotator,))
     missing, complete = sum(len(answer.missing) for answer in answers), sum(answer.checked for answer in answers)
     return Imported(pool.id, names, len(given), changed, missing, complete, open_, tuple(faults))
@@ -136,18 +129,12 @@ def queue(workdir: Path, pool_id: str | None) -> tuple[Pool, list[Dispute]]:
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
         open_ = undecided(connection, pool)
-    disputes = []
-    for review in pool.reviews:
-        for candidate in review.candidates:
-            if candidate.id in open_:
-                disputes.append(
-                    Dispute(
-                        str(candidate.n) if candidate.n is not None else f"+{candidate.id}",
-                        review.key,
-                        candidate,
-                        open_[candidate.id],
-                    )
-                )
+    disputes = [
+        Dispute(str(one.n) if one.n is not None else f"+{one.id}", review.key, one, open_[one.id])
+        for review in pool.reviews
+        for one in review.candidates
+        if one.id in open_
+    ]
     return pool, disputes
 
 
@@ -201,9 +188,8 @@ def _checked(pool: Pool, path: Path, form: LabelFormat, annotator: str) -> tuple
             faults.append(fault)
     named = [_named(answer, annotator) for answer in answers]
     if not answers and not faults:
-        raise InputError(
-            "no rows", where=str(path), fix="give the file that `builder gold annotate export` wrote, filled in"
-        )
+        fix = "give the file that `builder gold annotate export` wrote, filled in"
+        raise InputError("no rows", where=str(path), fix=fix)
     return named, faults
 
 
@@ -211,9 +197,7 @@ def _named(answer: CheckedAnswer, annotator: str) -> CheckedAnswer:
     name = annotator or answer.annotator
     if not name and (answer.label or answer.missing or answer.checked):
         raise ConfigError("the file does not say who filled it in", fix="name the person with --annotator")
-    return CheckedAnswer(
-        answer.where, answer.review, answer.candidate, answer.label, answer.missing, answer.checked, name
-    )
+    return replace(answer, annotator=name)
 
 
 def check_name(name: str) -> None:
@@ -233,24 +217,18 @@ def entered(connection: sqlite3.Connection, name: str, kind: str = "human") -> i
         raise ConfigError(str(error), where="--annotator", fix="choose another name") from error
 
 
-def _store(
-    connection: sqlite3.Connection, name: str, answers: Iterable[CheckedAnswer], tool: str, decide: bool
-) -> None:
-    who, all_answers = entered(connection, name), list(answers)
-    rows = [
-        (answer.candidate.id, answer.label)
-        for answer in all_answers
-        if answer.candidate is not None and answer.label is not None
-    ]
+def _store(connection: sqlite3.Connection, name: str, answers: list[CheckedAnswer], tool: str, decide: bool) -> None:
+    who = entered(connection, name)
+    rows = [(answer.candidate.id, answer.label) for answer in answers if answer.candidate and answer.label is not None]
     added = [
         (pools.add(connection, answer.review.id, Candidate(None, t)), Label("YY"))
-        for answer in all_answers
+        for answer in answers
         for t in answer.missing
     ]
     gold.put(connection, who, added if decide else [*rows, *added], tool)
     if decide:
         gold.decide(connection, who, [(i, label) for i, label in (*rows, *added) if label.label is not None], tool)
-    gold.check(connection, who, [answer.review.id for answer in all_answers if answer.checked], tool)
+    gold.check(connection, who, [answer.review.id for answer in answers if answer.checked], tool)
 
 
 def write_items(path: Path, form: LabelFormat, label_items: Iterable[LabelItem], force: bool) -> None:

@@ -123,7 +123,6 @@ class SharedJudge:
 
     @property
     def combiner(self) -> Combiner:
-        """The weights of rules and reader."""
         return self.rated.model.combiner
 
     def weigh_by(self, combiner: Combiner | None) -> SharedJudge:
@@ -217,11 +216,8 @@ def read_taught(rows: Rows, where: Path, reader: Reader) -> list[TaughtReview]:
     """The labelled reviews; InputError for a row without a text."""
     for row in rows:
         if not isinstance(row.get("text"), str):
-            raise InputError(
-                f"review {row['id']} has no text",
-                where=str(where),
-                fix='each line is {"id", "text", "triplets"}; labels of a pool are read with --workdir',
-            )
+            fix = 'each line is {"id", "text", "triplets"}; labels of a pool are read with --workdir'
+            raise InputError(f"review {row['id']} has no text", where=str(where), fix=fix)
     reviews = [Review(n, str(row["id"]), str(row["text"]), "traditional") for n, row in enumerate(rows)]
     own, refused = _locate_labels(rows, reviews, where, "triplets"), _locate_labels(rows, reviews, where, "wrong")
     readings = reader.read([review.text for review in reviews])

@@ -29,7 +29,6 @@ from builder.language.lexicon.domain_sheet import Proposal
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.packs import Pack
 from builder.language.lexicon.resources import Lexicon
-from builder.learning.task import Progress
 from builder.pipeline.rule_report import quote
 from builder.reviews.place_names import tagged
 from builder.reviews.script import HAN, converter
@@ -105,9 +104,7 @@ class _Mentions:
         return "NEU" if abs(mean) < 1 / 2 else "POS" if mean > 0 else "NEG"
 
 
-def propose_words(
-    texts: Sequence[str], lexicon: Lexicon, support: int, progress: Progress | None = None
-) -> list[Proposal]:
+def propose_words(texts: Sequence[str], lexicon: Lexicon, support: int) -> list[Proposal]:
     """Words that the lexicon does not hold and `support` reviews do: aspects that the shipped model finds in so many,
     and opinions that it finds in one. It reads `_READ` characters altogether.
     """
@@ -118,7 +115,7 @@ def propose_words(
     total, half = sum(len(own.text) for own in views), _READ // 2
 
     def read(chosen: Sequence[int]) -> None:
-        predicted = reader.predict([views[at].text for at in chosen], progress)
+        predicted = reader.predict([views[at].text for at in chosen])
         findings.update((at, locate(triplets, lexicon)) for at, triplets in zip(chosen, predicted, strict=True))
 
     read(range(0, len(views), 1 if total <= _READ else -(-total // half)))

@@ -16,6 +16,7 @@ from typing import get_args
 from dimabsa import gold as read_dimabsa
 from paper import read_valid
 
+from builder.core.records import aspect_text
 from builder.core.settings import Convention
 from builder.engine import RuleEngine, make_engine
 from builder.engine.reader import Reader, Reading, Recipe, extract, make_reader
@@ -25,7 +26,6 @@ from builder.gold.metrics.complete import tally_complete
 from builder.gold.metrics.scores import f1, share
 from builder.language.lexicon.rules import load_rules
 from builder.release.export.answers import load_complete
-from builder.release.export.paper import aspect_text
 
 Readings = Mapping[str, Reading]
 Answers = dict[str, list[Answer]]

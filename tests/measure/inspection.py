@@ -128,7 +128,7 @@ def main() -> None:
             shown,
             [
                 "/",
-                "/search?q=服務",
+                "/reviews?q=服務",
                 *reviews,
                 "/builder/triplet_list",
                 "/builder/triplet_list?polarity=NEG&_facet=aspect",

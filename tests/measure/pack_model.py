@@ -39,7 +39,7 @@ from builder.models.agreement import Combiner, describe_all, held
 from builder.models.saved import load, save
 from builder.models.shipped import Shares, label_shares, open_model, open_reader, read_items, reader_digest, seen
 from builder.models.tagger import Tagger
-from builder.models.text_reading import Proposal, TextReading
+from builder.models.text_reading import Proposal, TextReader, TextReading
 from builder.models.trust import STANDINGS, Calibration, Curve, Standing, TrustLimits, to_kept
 from builder.reviews.script import Variants
 from builder.reviews.text import view
@@ -157,7 +157,7 @@ def save_packed(tagger: Tagger, out: Path) -> None:
     assert load(out).digest == tagger.digest, "the packed weights hold what was saved"
 
 
-def read_all(rows: Sequence[Row], model: Tagger, reader: Reader) -> list[ReadReview]:
+def read_all(rows: Sequence[Row], model: TextReader, reader: Reader) -> list[ReadReview]:
     """The reviews as rules and model read them."""
     readings = reader.read([row["text"] for row in rows])
     ruled = [reader.engine.extract(reading.doc) for reading in readings]
@@ -224,8 +224,8 @@ def hold(engine: RuleEngine, read: ReadReview, limits: TrustLimits) -> list[tupl
 def place(limits: TrustLimits, triplets: Sequence[Triplet], shares: Shares) -> list[tuple[Standing, float]]:
     """How the model stands to triplets, and its scores of them."""
     out = list[tuple[Standing, float]]()
-    for triplet, (label, score) in zip(triplets, label_shares(shares, limits.limit), strict=True):
-        standing = limits.place(label, score, triplet.rule or "", triplet.polarity)
+    for triplet, (_, score) in zip(triplets, label_shares(shares, limits.dropped), strict=True):
+        standing = limits.place(score, triplet.rule or "", triplet.polarity)
         out.append(("model" if triplet.source != "rules" else standing, score))
     return out
 

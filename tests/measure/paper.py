@@ -11,11 +11,11 @@ import argparse
 import json
 from pathlib import Path
 
-from builder.core.records import Triplet
+from builder.core.records import Triplet, aspect_text
 from builder.engine.reader import Recipe, make_reader
 from builder.gold import metrics
 from builder.gold.metrics import Answer
-from builder.release.export.paper import aspect_text, parse
+from builder.release.export.research import parse_paper
 
 SEEN = 1600
 
@@ -31,7 +31,7 @@ def read_valid(path: Path) -> tuple[dict[str, str], dict[str, list[Answer]]]:
     gold: dict[str, list[Answer]] = {}
     for row in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
         try:
-            gold[str(row["id"])] = list(parse(row["answer"]))
+            gold[str(row["id"])] = list(parse_paper(row["answer"]))
         except ValueError:
             continue
         texts[str(row["id"])] = row["question"].split("context: ", 1)[1]

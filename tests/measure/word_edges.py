@@ -19,7 +19,7 @@ from pathlib import Path
 from builder.core.records import Polarity, Span, Token
 from builder.engine.reader import Recipe, make_reader
 from builder.language.lexicon.resources import Lexicon
-from builder.release.export.paper import parse
+from builder.release.export.research import parse_paper
 from builder.reviews.text import view
 
 Answers = list[tuple[str, str, Polarity]]
@@ -47,7 +47,7 @@ def read(path: Path) -> tuple[dict[str, tuple[str, Answers]], int]:
     with path.open(encoding="utf-8") as lines:
         for row in map(json.loads, lines):
             try:
-                out[str(row["id"])] = row["question"].partition("context:")[2].strip(), parse(row["answer"])
+                out[str(row["id"])] = row["question"].partition("context:")[2].strip(), parse_paper(row["answer"])
             except ValueError:
                 unread += 1
     return out, unread

@@ -225,7 +225,7 @@ def load(words: Mapping[str, str], models: Path | None = None, trees: str = "emb
     models in models/stanza/. `words` is there for the Protocol alone: CKIP takes no dictionary.
     """
     del words
-    table = label_table.load()
+    table = label_table.load_labels()
     parser, parser_signature = _stanza(models, table, device) if trees == "stanza" else embedded_parser(models)
     segmenter = _driver("ws", _source("ws", models), device)
     tagger = _driver("pos", _source("pos", models), device)

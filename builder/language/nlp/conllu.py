@@ -195,7 +195,7 @@ class Labels:
             )
 
 
-def load(path: Path | None = None) -> Labels:
+def load_labels(path: Path | None = None) -> Labels:
     """Read the table. ResourceError with file:line on a broken row, an unknown scheme, or a label listed twice."""
     path = path or data_dir("rules") / "labels.tsv"
     try:

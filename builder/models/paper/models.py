@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from builder.core.errors import ModelError
-from builder.core.records import Triplet, Verdict
+from builder.core.records import Triplet, Verdict, aspect_text
 from builder.core.wording import counted
 from builder.gold.metrics import Answer, paper
 from builder.learning.task import Example, Progress
@@ -27,7 +27,6 @@ from builder.models.paper.pretrained import Base, decode, pieces
 from builder.models.paper.seq2seq_settings import Asking, Seq2SeqConfig
 from builder.models.paper.templates import (
     WrittenTriplet,
-    aspect_text,
     judge_answers,
     judge_question,
     locate,

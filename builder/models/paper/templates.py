@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from builder.core.records import POLARITY_NAMES, Element, Polarity, Reasons, Span, Triplet, Verdict
+from builder.core.records import POLARITY_NAMES, Element, Polarity, Reasons, Span, Triplet, Verdict, aspect_text
 from builder.learning.task import VALENCE
 
 MAX_GAP = 8
@@ -149,15 +149,6 @@ def question(text: str, template: Template, aspects: Iterable[str] = ()) -> str:
     """The input of the ASTE model. Template 2 asks one question more for every aspect that is named to it."""
     asked = [ALL] if template == "1" else [WHICH, *(WHAT.format(aspect=aspect) for aspect in dict.fromkeys(aspects))]
     return f"question: {' '.join(asked)}  context: {text}"
-
-
-def aspect_text(triplet: Triplet) -> str:
-    """The aspect as the paper writes it: 餐點[口感] for an attribute with its owner."""
-    owner = triplet.owner
-    if owner is None or not triplet.aspect.text.startswith(owner.text):
-        return triplet.aspect.text
-    attribute = triplet.aspect.text[len(owner.text) :].removeprefix("的").removeprefix("之").strip()
-    return f"{owner.text}[{attribute}]" if attribute else triplet.aspect.text
 
 
 def triple_of(triplet: Triplet) -> WrittenTriplet:

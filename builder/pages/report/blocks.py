@@ -1,4 +1,4 @@
-"""The blocks of a report, whatever it is written as: sections with tables, figures and examples.
+"""The blocks of a report, whatever it is written as: sections with tables and examples.
 
 They are values only, no markup. Numbers are spelt as people read them.
 
@@ -91,18 +91,19 @@ def _shown(char: str) -> str:
     return f"⟨U+{ord(char):04X}⟩" if char not in _KEPT and unicodedata.category(char) in _HIDDEN else char
 
 
-# ---- Sections, tables and figures
+# ---- Sections and tables
 
 Cell = str | int | float | None
-Look = Literal["plain", "bars", "polarity", "matrix", "signatures", "examples"]
+Look = Literal["plain", "bars", "interval", "polarity", "matrix", "signatures", "examples"]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """`name` is its file name and anchor; `note` says how it was counted; `missing` why it is empty and how to get it.
 
-    `look`: `bars` draws the second column, `polarity` the columns POS, NEG, NEU, `matrix` shades its numbers. `text`:
-    columns of words from texts (shown as such). Floats are percent unless `decimals` says otherwise.
+    `look`: `bars` draws the second column, `interval` the three behind the first (value, low, high, in percent),
+    `polarity` the columns POS, NEG, NEU, `matrix` shades its numbers. Floats are percent unless `decimals` says
+    otherwise.
     """
 
     name: str
@@ -113,40 +114,6 @@ class Table:
     missing: str = ""
     look: Look = "plain"
     decimals: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class ChartLine:
-    """A line of a figure: (x, y) points, one a round."""
-
-    name: str
-    points: tuple[tuple[float, float], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ChartBar:
-    """A value with its interval, of a named system."""
-
-    name: str
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
-class ReportFigure:
-    """Lines over rounds (Figure 7), values with intervals, or a histogram of (x, y); `about` is read where the
-    picture is not seen.
-    """
-
-    name: str
-    title: str
-    about: str
-    x: str
-    y: str
-    lines: tuple[ChartLine, ...] = ()
-    bars: tuple[ChartBar, ...] = ()
-    histogram: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +133,6 @@ class Section:
     title: str
     lead: str
     tables: tuple[Table, ...] = ()
-    figures: tuple[ReportFigure, ...] = ()
     examples: tuple[MarkedExample, ...] = ()
     part: str = ""
 
@@ -182,7 +148,6 @@ class Report:
     foot: str
 
     def tables(self) -> list[Table]:
-        """The tables of all sections, in order."""
         return [table for section in self.sections for table in section.tables]
 
 

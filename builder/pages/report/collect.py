@@ -298,7 +298,7 @@ def collect(
     The same database, lexicon and settings give the same report.
     """
     measured = yardsticks.find_yardsticks(connection)
-    scores, head = quality.scored(measured, yardsticks.final_systems(connection), settings)
+    scores, head = quality.score_all(measured, yardsticks.final_systems(connection), settings)
     scores = replace(
         scores,
         tables=(
@@ -323,8 +323,6 @@ def collect(
         quality.beyond_lexicon(connection, lexicon, measured),
         process.contribution(connection, analysis),
         contents.words(connection),
-        contents.sharing(connection),
-        quality.annotators(connection),
         process.running(connection, lexicon.digest),
     )
     done = runs.runs(connection)

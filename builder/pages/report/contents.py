@@ -1,6 +1,6 @@
-"""Sections on what the dataset holds: rows in and out, triplets, words, agreement of the sources.
+"""Sections on what the dataset holds: rows in and out, triplets, words.
 
-In: the open database. Out: sections of tables and figures.
+In: the open database. Out: sections of tables.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sqlite3
 from collections import Counter
 
 from builder.core.wording import counted
-from builder.pages.report.blocks import Cell, ReportFigure, Section, Table, percent, whole_number
+from builder.pages.report.blocks import Cell, Section, Table, percent, whole_number
 from builder.pages.report.yardsticks import final_systems
 from builder.reviews import masking as privacy
 from builder.reviews.script import converter
@@ -66,7 +66,7 @@ def in_and_out(connection: sqlite3.Connection) -> Section:
         "in-and-out",
         "What went in, what came out",
         lead,
-        (flow, rejected, _released(connection), _distribution(connection)),
+        (flow, rejected, _distribution(connection)),
     )
 
 
@@ -75,21 +75,9 @@ def _lead_in(counts: runs.Counts) -> str:
         return "Nothing was ingested yet."
     return (
         f"{counted(whole_number(counts['rows']), 'row')} became "
-        f"{counted(whole_number(counts['reviews']), 'distinct review')}: "
-        f"{whole_number(counts['train']):,} to train on, {whole_number(counts['valid']):,} to choose by, "
-        f"{whole_number(counts['test']):,} to test on."
+        f"{counted(whole_number(counts['reviews']), 'distinct review')}: {whole_number(counts['train']):,} to train "
+        f"on, {whole_number(counts['valid']):,} to choose by, {whole_number(counts['test']):,} to test on."
     )
-
-
-def _released(connection: sqlite3.Connection) -> Table:
-    """Triplets of the release by split, and what it leaves out."""
-    done = runs.runs(connection).get("release")
-    rows: tuple[tuple[Cell, ...], ...] = ()
-    if done:
-        rows = tuple((name, done.counts[name]) for name in ("train", "valid", "test") if name in done.counts)
-    version = f" {done.counts['version']}" if done else ""
-    missing = _UNRELEASED
-    return Table("release", f"Triplets in release{version}", ("split", "triplets"), rows, look="bars", missing=missing)
 
 
 _UNRELEASED = "Nothing released yet: `builder run release`."
@@ -167,27 +155,17 @@ def triplets(connection: sqlite3.Connection) -> Section:
         "triplets",
         "Triplets: released, and proposed",
         lead,
-        (release, sources, table_2),
-        (_histogram(by_number),) if len(by_number) > 1 else (),
+        (release, sources, table_2, *([_count_per_review(by_number)] if len(by_number) > 1 else [])),
     )
 
 
-def _histogram(reviews_by_number: tuple[tuple[int, int], ...]) -> ReportFigure:
+def _count_per_review(reviews_by_number: tuple[tuple[int, int], ...]) -> Table:
     """Ten and more together."""
     bins = Counter[int]()
     for n, many in reviews_by_number:
         bins[min(n, 10)] += many
-    about = ", ".join(
-        f"{counted(many, 'review')} with {n}{' or more' if n == 10 else ''}" for n, many in sorted(bins.items())
-    )
-    return ReportFigure(
-        "per-review",
-        "Triplets of the rules per review",
-        about,
-        "triplets (10: ten or more)",
-        "reviews",
-        histogram=tuple(sorted(bins.items())),
-    )
+    rows = tuple((f"with {n}{' or more' if n == 10 else ''}", many) for n, many in sorted(bins.items()))
+    return Table("per-review", "Triplets of the rules per review", ("reviews", "number"), rows, look="bars")
 
 
 def names_nobody(connection: sqlite3.Connection, aspect: str) -> bool:
@@ -234,43 +212,3 @@ def _one_script(counted_words: list[tuple[str, int, int, int, int]], limit: int)
         sums[:] = [a + b for a, b in zip(sums, numbers, strict=True)]
     ordered = sorted(kept.values(), key=lambda entry: (-entry[1][0], entry[0]))
     return tuple((word, *sums) for word, sums in ordered[:limit])
-
-
-def sharing(connection: sqlite3.Connection) -> Section:
-    """How much of one source's triplets another finds too, at the very place and with the same polarity."""
-    by_name = {source.name: source for source in asked.sources(connection)}
-    gold = [source.name for source in by_name.values() if source.kind == "gold"]
-    chosen = [by_name[name] for name in (*gold, *final_systems(connection)) if name in by_name]
-    shared = asked.overlaps(connection, [source.id for source in chosen])
-    rows = tuple(
-        (
-            source.name,
-            *(
-                100.0 * shared.get((source.id, other.id), 0) / shared[source.id, source.id]
-                if (source.id, source.id) in shared
-                else None
-                for other in chosen
-            ),
-        )
-        for source in chosen
-    )
-    note = (
-        "Percent of the row's triplets that the column proposes too: same places in the text, same polarity. Gold "
-        "holds reviews of the test split alone, so its column is low."
-    )
-    table = Table(
-        "sharing",
-        "How far the sources agree",
-        ("source", *(source.name for source in chosen)),
-        rows,
-        note=note,
-        look="matrix",
-        missing="Only one source yet.",
-    )
-    return Section(
-        "sharing",
-        "Agreement of the sources, which is not quality",
-        "Models learn from the rules or hold their triplets too, so agreement with these says little about quality; "
-        "agreement with gold does.",
-        (table,),
-    )

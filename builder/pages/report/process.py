@@ -1,6 +1,6 @@
 """Sections on how the dataset was made, and by which judge.
 
-In: the open database, and yardsticks. Out: sections of tables and figures. They show self-training, rules and lexicons,
+In: the open database, and yardsticks. Out: sections of tables. They show self-training, rules and lexicons,
 times, settings and signatures. The section on the discriminator shows its data, its verdicts, and how right these are
 (Tables 1 and 4, Figure 6).
 """
@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from pathlib import PurePath
 
 from builder.core.records import VERDICTS
-from builder.pages.report.blocks import Cell, ChartLine, ReportFigure, Section, Table, percent, spoken_seconds
+from builder.pages.report.blocks import Cell, Section, Table, percent, spoken_seconds
 from builder.pages.report.yardsticks import NO_GOLD, Yardstick, final_systems
 from builder.store import gold, reviews, runs
 from builder.store import report as asked
@@ -49,47 +49,29 @@ def growth(connection: sqlite3.Connection) -> Section:
     missing = (
         'No round yet: `builder run self_train`; all variants with --set \'self_train.variants=["A","B","C","D"]\'.'
     )
-    lines: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for done in rounds:
-        lines[f"self-train-{done.variant}"].append((done.round, done.triplets))
-    about = "; ".join(f"{name}: " + ", ".join(f"{y:,.0f}" for _, y in points) for name, points in lines.items())
-    figure = ReportFigure(
-        "figure-7",
-        "Figure 7 of the paper: triplets in the training set",
-        about,
-        "round",
-        "triplets",
-        tuple(ChartLine(name, tuple(points)) for name, points in lines.items()),
-    )
+    tables = [Table("rounds", "Rounds of self-training", columns, rows, note=note, missing=missing)]
+    if any(done.round for done in rounds):
+        drawn = tuple((f"self-train-{done.variant}, round {done.round}", done.triplets) for done in rounds)
+        title = "Figure 7 of the paper: triplets in the training set"
+        tables.insert(0, Table("figure-7", title, ("training set", "triplets"), drawn, look="bars"))
     lead = (
         "Self-training adds what its models find to what the rules found. Variant E has one round."
         if rounds
         else "Self-training has not run."
     )
-    return Section(
-        "growth",
-        "Self-training",
-        lead,
-        (Table("rounds", "Rounds of self-training", columns, rows, note=note, missing=missing),),
-        (figure,) if any(len(points) > 1 for points in lines.values()) else (),
-    )
+    return Section("growth", "Self-training", lead, tuple(tables))
 
 
 def contribution(connection: sqlite3.Connection, analysis: Table) -> Section:
     """What each rule and each lexicon file gave; `analysis` says how the rules share their work."""
-    rules = Table(
-        "by-rule", "Candidates by pairing rule", ("rule", "triplets", "POS", "NEG", "NEU", "accepted %"),
-        tuple(asked.by_rule(connection)),
-        note="Accepted: the share of all that the judge calls YY. Two machines agree there: this is no accuracy.",
-        look="polarity", missing="No triplets yet: `builder run seed`.",
-    )  # fmt: skip
+    missing = "No triplets yet: `builder run seed`."
     columns, outcomes = asked.kept_by_rule(connection)
     kept = Table(
         "kept-by-rule", "What became of each rule's triplets",
         tuple(column.replace("_percent", " %") for column in columns), tuple(outcomes),
         note="Dropped by the judge or by the release; `builder query dropped` lists them with reason, score and limit."
             " A replaced one has given way to a triplet of the same place.",
-        missing=rules.missing,
+        missing=missing,
     )  # fmt: skip
     used: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for entry, known, times, words in asked.lexicon_uses(connection):
@@ -104,12 +86,12 @@ def contribution(connection: sqlite3.Connection, analysis: Table) -> Section:
         )
     columns = ("file", "uses", "different entries")
     note = "Each rule triplet uses an aspect and an opinion."
-    lexicons = Table("by-lexicon", "Uses of the lexicons, by file", columns, tuple(rows), note, rules.missing, "bars")
+    lexicons = Table("by-lexicon", "Uses of the lexicons, by file", columns, tuple(rows), note, missing, "bars")
     return Section(
         "contribution",
         "Rules and lexicons",
         "Which rule paired aspect and opinion, and which lexicon file knew the words.",
-        (rules, kept, analysis, lexicons),
+        (kept, analysis, lexicons),
     )
 
 

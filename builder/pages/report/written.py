@@ -1,6 +1,6 @@
 """A report as people keep it: HTML, Markdown, CSV, rows of SQLite.
 
-The HTML page needs nothing else: styles and figures are inside, no script, no network. Same report, same bytes.
+The HTML page needs nothing else: styles are inside, no script, no network. Same report, same bytes.
 Markdown is for the terminal and for pull requests. CSV and the rows of SQLite hold its tables. Making these is pure.
 """
 
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from builder.core.errors import ConfigError, install_command
 from builder.pages.report.blocks import Cell, Report, Section, Table, markdown, pieces, prose, shown, visible
-from builder.pages.report.charts import svg
 from builder.release.export.extract_output import display_width
 
 if TYPE_CHECKING:
@@ -30,11 +29,10 @@ def page(report: Report) -> str:
     environment = _environment()
     from markupsafe import Markup
 
-    figures = {figure.name: Markup(svg(figure)) for section in report.sections for figure in section.figures}
     folder = files("builder.pages.report")
     style = Markup((folder / "page.css").read_text(encoding="utf-8"))
     template = environment.from_string((folder / "page.html").read_text(encoding="utf-8"))
-    return template.render(report=_present(report), figures=figures, style=style)
+    return template.render(report=_present(report), style=style)
 
 
 def _present(report: Report) -> Report:
@@ -43,7 +41,7 @@ def _present(report: Report) -> Report:
         replace(section, tables=tuple(_with_values(table) for table in section.tables if table.rows))
         for section in report.sections
     )
-    sections = [s for s in there if s.tables or s.figures or s.examples or s.part]
+    sections = [s for s in there if s.tables or s.examples or s.part]
     absent = tuple((table.title, table.missing.replace("`", "")) for table in report.tables() if not table.rows)
     if absent:
         lacking = Table("absent-tables", "What would stand here", ("table", "how to get it"), absent, look="examples")
@@ -107,7 +105,9 @@ def _is_narrow(table: Table) -> bool:
         return True
     columns = zip(table.columns, *table.rows, strict=True)
     longest = [max(display_width(_cell(cell, table.decimals)) for cell in column) for column in columns]
-    return sum(longest) + _GAP * len(longest) + (_DRAWN if table.look in ("bars", "polarity") else 0) <= _HALF
+    return (
+        sum(longest) + _GAP * len(longest) + (_DRAWN if table.look in ("bars", "interval", "polarity") else 0) <= _HALF
+    )
 
 
 def _shares(table: Table, row: tuple[Cell, ...]) -> list[tuple[str, float]]:
@@ -136,7 +136,7 @@ _NUMBER = re.compile(r"[+-][\d.]+( to [+-]?[\d.]+)?$")
 
 
 def text(report: Report) -> str:
-    """All sections; figures as their sentence, examples with 〔aspect〕 and 【opinion】."""
+    """All sections; examples with 〔aspect〕 and 【opinion】."""
     lines = [
         f"# {markdown(report.title)}",
         "",
@@ -154,15 +154,12 @@ def text(report: Report) -> str:
                 f"({markdown(triplet.sources)})"
                 for triplet in example.triplets
             ]
-        for figure in section.figures:
-            lines += ["", f"{figure.title}: {markdown(figure.about)}."]
         for table in section.tables:
             lines += ["", *_table(table)]
     return "\n".join([*lines, "", markdown(report.foot), ""])
 
 
 def tables(report: Report) -> str:
-    """The tables alone."""
     return "\n\n".join("\n".join(_table(table)) for table in report.tables()) + "\n"
 
 

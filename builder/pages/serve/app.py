@@ -12,7 +12,6 @@ import hashlib
 import os
 import resource
 import shutil
-import socket
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,13 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from builder.core import markup
-from builder.core.errors import ConfigError, ReleaseError, install_command
-from builder.pages.serve.answering import Extracting, Reads, metadata
-from builder.release.export.records import ReviewRow, TripletRow, completed
+from builder.core.errors import ConfigError, install_command
+from builder.gold.server import listen
+from builder.pages.serve.answering import Extracting, Reads, Site, metadata
+from builder.release import reading
+from builder.release.export.records import ReviewRow, TripletRow
 from builder.release.export.records import triplet as triplet_of
-from builder.release.reading import NAME, inside, parse, read_json
 from builder.release.verify import naming_faults
-from builder.reviews.sources.parquet import read_bounded
 from builder.store import browse, db, released, reviews, runs, search
 
 _PREFIX = "builder-serve-"
@@ -83,7 +82,6 @@ def datasette(
     """
     library = _library()
     from builder.pages.serve import plugin
-    from builder.pages.serve.answering import Site
 
     if not library.plugins.pm.is_registered(plugin):
         library.plugins.pm.register(plugin, "builder")
@@ -135,8 +133,8 @@ def serve(shown: Shown, host: str, port: int, report: Callable[[str], None], ope
     _library()  # before a large copy is made
     with folder_of_server() as folder:
         if shown.release is not None:
-            manifest = read_manifest(shown.release)
-            title = f"{manifest.get('name', shown.release.name)} {manifest.get('version', '')}".strip()
+            manifest = reading.opened(shown.release).manifest
+            title = f"{manifest['name']} {manifest['version']}"
             source = f"release {shown.release}"
             report(f"reading {shown.release}")
             database = of_release(shown.release, folder)
@@ -157,7 +155,7 @@ def serve(shown: Shown, host: str, port: int, report: Callable[[str], None], ope
 def _run(app: Any, host: str, port: int, report: Callable[[str], None], opened: bool) -> None:
     import uvicorn
 
-    listening = _listen(host, port)
+    listening = listen(host, port)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{listening.getsockname()[1]}/"
     report(f"{address}  (Ctrl-C stops)")
@@ -190,26 +188,6 @@ def _limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    """An open socket; ConfigError where the address cannot be had."""
-    opened = None
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        opened = socket.socket(family, kind, protocol)
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        opened.bind(address)
-        opened.listen()  # whoever comes between the telling of the address and the first page waits
-    except OSError as error:
-        if opened is not None:
-            opened.close()
-        raise ConfigError(
-            f"cannot listen on {host}:{port} ({error.strerror or error})", fix="choose another --port (0: any free one)"
-        ) from error
-    return opened
-
-
 # ---- The database that pages read
 
 _SCRIPTS = {"zh-Hant": "traditional", "zh-Hans": "simplified"}
@@ -225,68 +203,24 @@ def of_workdir(workdir: Path, folder: Path) -> Path:
 
 def of_release(release: Path, folder: Path) -> Path:
     """A database of the same tables made of a release directory: its reviews, triplets, sources, rules and scores."""
-    manifest = read_manifest(release)
-    version = str(manifest.get("version", ""))
+    manifest = reading.opened(release).manifest
+    version = str(manifest["version"])
     with naming_faults(release), db.writing(folder) as connection:
         with db.atomic(connection):
             for split in manifest["splits"]:
                 batch: list[ReviewRow] = []
-                for row in rows(release, split):
+                for row in reading.rows(release, split):
                     batch.append(row)
                     if len(batch) == _BATCH:
                         _store(connection, version, split, batch)
                         batch.clear()
                 _store(connection, version, split, batch)
             search.index(connection)
-            runs.set_metrics(connection, [(_score(metric), "") for metric in manifest.get("metrics", [])])
+            runs.set_metrics(connection, [(_score(metric), "") for metric in manifest["metrics"]])
             runs.set_release(connection, version, str(release), "")
             released.set_public_ids(connection, hashed=False)
         browse.finish(connection)
     return folder / db.NAME
-
-
-def read_manifest(release: Path) -> dict[str, Any]:
-    """manifest.json of a release; ReleaseError if this is none."""
-    path = release / "manifest.json"
-    try:
-        manifest = read_json(path)
-        if not isinstance(manifest["splits"], dict):
-            raise TypeError("splits is no object")
-        if strange := [name for name in manifest["splits"] if not NAME.fullmatch(name)]:
-            raise ValueError(f"a split is called {strange[0]!r}")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ReleaseError(
-            f"no release here ({error})",
-            where=str(path),
-            fix="name the directory of a release, such as releases/v0.1.0",
-        ) from error
-    return dict(manifest)
-
-
-def rows(release: Path, split: str) -> Iterator[ReviewRow]:
-    """The rows of a split: from its JSON lines, else from its Parquet files, wherever in the release they lie."""
-    lines, tables = sorted(release.rglob(f"{split}.jsonl")), sorted(release.rglob(f"{split}*.parquet"))
-    if lines:
-        with inside(release, lines[0]).open(encoding="utf-8", newline="\n") as file:
-            for number, line in enumerate(file, start=1):
-                try:
-                    yield completed(parse(line))
-                except (ValueError, KeyError, TypeError, AttributeError) as error:
-                    raise ReleaseError(
-                        f"no row of a release ({error})",
-                        where=f"{lines[0]}:{number}",
-                        fix="`builder verify` tells more",
-                    ) from error
-    elif tables:
-        from pyarrow import parquet
-
-        for path in tables:
-            with parquet.ParquetFile(inside(release, path)) as file:
-                names = file.schema_arrow.names
-                for batch in read_bounded(file, path, names, str(path)):
-                    yield from map(completed, batch.to_pylist())
-    else:
-        raise ReleaseError(f"no rows of the split {split}", where=str(release), fix="`builder verify` tells more")
 
 
 def _hash(triplet: TripletRow) -> int:

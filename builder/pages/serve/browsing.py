@@ -8,9 +8,24 @@ from typing import Any
 from urllib.parse import unquote
 
 from builder.core.errors import QueryError
-from builder.pages.serve import overview, spans
-from builder.pages.serve.answering import ask, ask_once, missing, number, page, quoted, refused, selection
-from builder.pages.serve.selection import KINDS, Selection
+from builder.pages.serve import overview
+from builder.pages.serve.answering import (
+    KINDS,
+    Selection,
+    ask,
+    ask_once,
+    mark_hits,
+    mark_triplets,
+    marked,
+    missing,
+    number,
+    page,
+    plain,
+    quoted,
+    refused,
+    selection,
+    shade_of,
+)
 from builder.reviews.repair import folded_spans
 from builder.store import browse, listing, stories
 from builder.store.listing import NONE
@@ -36,14 +51,6 @@ def label(name: str, value: str) -> str:
     if name == "confidence" and value in ("5", "6", "7", "8", "9"):
         return f"0.{value} to {'1' if value == '9' else f'0.{int(value) + 1}'}"
     return _VALUES.get((name, value), value)
-
-
-async def find(request: Any, datasette: Any) -> Any:
-    """The old address of the list."""
-    from datasette.utils.asgi import Response
-
-    query = request.query_string
-    return Response.redirect("/reviews" + (f"?{query}" if query else ""))
 
 
 async def reviews(request: Any, datasette: Any) -> Any:
@@ -111,7 +118,7 @@ def _page_of_list(connection: sqlite3.Connection, chosen: Selection, place: int)
     shown = [
         (
             hit,
-            spans.hits(hit.text, folded_spans(hit.text, chosen.words)),
+            mark_hits(hit.text, folded_spans(hit.text, chosen.words)),
             [(*chip[:5], "" if chip[5] is None else f"s{chip[5]}") for chip in triplets.get(hit.id, [])],
         )
         for hit in hits
@@ -196,7 +203,7 @@ def _context_of_review(connection: sqlite3.Connection, i: int, chosen: Selection
     story = stories.review(connection, i)
     kinds = listing.shown_triplets(connection, i)
     shown = [row for row in story.triplets if kinds.get(row.stored.id, (0, None))[0] & chosen.kinds]
-    shades = {row.stored.id: spans.shade(kinds[row.stored.id][1]) for row in shown}
+    shades = {row.stored.id: shade_of(kinds[row.stored.id][1]) for row in shown}
     toggles = [
         (
             toggle,
@@ -211,13 +218,13 @@ def _context_of_review(connection: sqlite3.Connection, i: int, chosen: Selection
         "shades": shades,
         "confidences": {triplet: confidence for triplet, (_, confidence) in kinds.items()},
         "released": sum(1 for row in story.triplets if row.outcome.released),
-        "text": spans.marked(story.text, spans.marks([row.stored for row in shown], shades)),
+        "text": marked(story.text, mark_triplets([row.stored for row in shown], shades)),
         "beside": listing.neighbours(connection, chosen.filters, i, total),
         "selection": chosen,
         "query": chosen.query,
         "toggles_of": toggles,
         "learnt": _learnt,
-        "plain": spans.plain,
+        "plain": plain,
     }
 
 
@@ -237,13 +244,13 @@ async def triplet(request: Any, datasette: Any) -> Any:
         if row is None:
             raise QueryError(f"no triplet {request.url_vars['id']!r}")
         confidence = listing.shown_triplets(connection, i).get(row.stored.id, (0, None))[1]
-        shade = {row.stored.id: spans.shade(confidence)}
-        text = spans.marked(story.text, spans.marks([row.stored], shade))
+        shade = {row.stored.id: shade_of(confidence)}
+        text = marked(story.text, mark_triplets([row.stored], shade))
         return {"story": story, "chosen": row, "text": text, "confidence": confidence}
 
     try:
         context = await ask(datasette, work)
     except QueryError as error:
         return await missing(datasette, request, error)
-    context |= {"plain": spans.plain, "selection": chosen, "query": chosen.query}
+    context |= {"plain": plain, "selection": chosen, "query": chosen.query}
     return await page(datasette, request, "triplet.html", context)

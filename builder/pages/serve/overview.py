@@ -15,9 +15,7 @@ from typing import Any
 
 from builder.core.errors import QueryError
 from builder.core.records import POLARITIES
-from builder.pages.serve import spans
-from builder.pages.serve.answering import DATABASE, ask, ask_once, missing, page, selection
-from builder.pages.serve.selection import Selection
+from builder.pages.serve.answering import DATABASE, Selection, ask, ask_once, missing, page, plain, selection
 from builder.reviews.repair import fold
 from builder.store import browse, runs
 from builder.store.browse import OTHER, Role
@@ -333,5 +331,5 @@ def _context(word: browse.Word, chosen: Selection) -> dict[str, Any]:
             for toggle in chosen.toggles()
         ],
         "selection": chosen,
-        "plain": spans.plain,
+        "plain": plain,
     }

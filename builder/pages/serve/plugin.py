@@ -20,21 +20,23 @@ from markupsafe import Markup
 from pluggy import HookimplMarker
 
 from builder.core.errors import BuilderError
-from builder.pages.serve import browsing, spans
+from builder.pages.serve import browsing
 from builder.pages.serve.answering import (
     DATABASE,
     EXAMPLE,
     LONGEST,
     ReadSentence,
+    Selection,
+    Toggle,
+    marked,
     page,
+    plain,
     quoted,
     refused,
     selection,
     site,
 )
 from builder.pages.serve.overview import overview, page_of, pages_of
-from builder.pages.serve.selection import Selection, Toggle
-from builder.pages.serve.spans import plain
 from builder.reviews.sources.opening import one_line
 from builder.store import browse, queries
 
@@ -141,7 +143,7 @@ async def _refuse(send: Send, status: int, message: str) -> None:
 _STATIC = Path(__file__).parent / "static"
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 _OWN = (
-    "search", "reviews", "random", "review", "triplet", "aspects", "aspect", "opinions", "opinion", "try",
+    "reviews", "random", "review", "triplet", "aspects", "aspect", "opinions", "opinion", "try",
     "queries", "assets",
 )  # fmt: skip
 
@@ -162,7 +164,7 @@ async def tried(request: Any, datasette: Any) -> Any:
     """The page of a typed sentence: its triplets with their story, and its words."""
     text = " ".join((request.args.get("text") or "").split())
     context: dict[str, Any] = {
-        "typed": text, "longest": LONGEST, "example": EXAMPLE, "plain": spans.plain,
+        "typed": text, "longest": LONGEST, "example": EXAMPLE, "plain": plain,
         "selection": await selection(request, datasette),
     }  # fmt: skip
     extracting = getattr(site(datasette), "extracting", None)
@@ -179,7 +181,7 @@ async def tried(request: Any, datasette: Any) -> Any:
         if reading is None:
             return await refused(datasette, request, "this takes too long; try a shorter sentence, or a little later")
         marks = [mark for number, triplet in enumerate(reading.triplets) for mark in triplet.marks(number)]
-        context |= {"reading": reading, "text": spans.marked(reading.text, marks)}
+        context |= {"reading": reading, "text": marked(reading.text, marks)}
     return await page(datasette, request, "try.html", context)
 
 
@@ -204,7 +206,6 @@ async def asset(request: Any) -> Any:
 
 ROUTES: tuple[tuple[str, Callable[..., Any]], ...] = (
     (r"^/$", overview),
-    (r"^/search$", browsing.find),
     (r"^/reviews$", browsing.reviews),
     (r"^/random$", browsing.any_review),
     (r"^/review$", browsing.review_of_key),

@@ -91,8 +91,8 @@ def _rate_confidence(context: Context, source: int, model: ShippedModel | None, 
         return
     calibration = _fit_calibration(context, source, model, alone)
 
-    def rate(label: Verdict | None, score: float, rule: str, polarity: Polarity) -> float:
-        return calibration.rate(model.limits.place(label, score, rule, polarity), score)
+    def rate(score: float, rule: str, polarity: Polarity) -> float:
+        return calibration.rate(model.limits.place(score, rule, polarity), score)
 
     released.rate(context.connection, judging.NAME, rate)
     by_model = {triplet: calibration.rate("model", score) for triplet, score in alone.items()}

@@ -37,8 +37,8 @@ from builder.core.records import POLARITY_NAMES, surface
 from builder.gold.metrics import Answer
 from builder.gold.metrics.complete import Complete, Ranged, merge
 from builder.release.export import annotation_tools
-from builder.release.export.paper import parse
 from builder.release.export.records import Labelled, parse_triplets
+from builder.release.export.research import parse_paper
 
 # ---- Files of text lines
 
@@ -77,11 +77,8 @@ def rows(text: str, path: str) -> Iterator[tuple[int, str, Any]]:
         elif (truth := _parse_truth(line)) is not None:
             yield number, "dimabsa-truth", truth
         else:
-            raise InputError(
-                "no line of triplets",
-                where=f"{path}:{number}",
-                fix="known: tokens####[…]; tokens#### #### ####[…]; ID (aspect,…,valence#arousal)",
-            )
+            fix = "known: tokens####[…]; tokens#### #### ####[…]; ID (aspect,…,valence#arousal)"
+            raise InputError("no line of triplets", where=f"{path}:{number}", fix=fix)
 
 
 def polarity(name: str) -> str:
@@ -271,11 +268,8 @@ def _recognised(path: Path) -> Iterator[tuple[str, str, Any]]:
     for where, row in _array(text, path) or _lines(text, path):
         kind = next((kind for kind, keys in _KINDS.items() if keys <= row.keys()), None)
         if kind is None:
-            raise InputError(
-                f"a row with keys {', '.join(sorted(row))}",
-                where=where,
-                fix="known: " + "; ".join(f"{k} ({', '.join(sorted(v))})" for k, v in _KINDS.items()),
-            )
+            fix = "known: " + "; ".join(f"{k} ({', '.join(sorted(v))})" for k, v in _KINDS.items())
+            raise InputError(f"a row with keys {', '.join(sorted(row))}", where=where, fix=fix)
         yield where, kind, row
 
 
@@ -344,7 +338,7 @@ def _dimabsa_2024(row: Any, _: str) -> Row:
 
 def _paper(row: Any, _: str) -> Row:
     context = row["question"].partition("context:")[2].strip() if "question" in row else None
-    return str(row.get("review_id", row["id"])), context, [(a, o, p) for a, o, p in parse(row["answer"])]
+    return str(row.get("review_id", row["id"])), context, [(a, o, p) for a, o, p in parse_paper(row["answer"])]
 
 
 def _labelled(read: Callable[[Any], Labelled]) -> Callable[[Any, str], Row]:

@@ -19,7 +19,7 @@ from builder.core.files import write_atomically
 from builder.core.machine import uncollected
 from builder.core.records import surface
 from builder.release import reading
-from builder.release.export import annotation_tools, paper, research, table
+from builder.release.export import annotation_tools, research, table
 from builder.release.export.records import (
     Labelled,
     Opinion,
@@ -60,7 +60,6 @@ class Format:
     beside: Mapping[str, str] = field(default_factory=dict)
 
     def file_of(self, split: str) -> str:
-        """The name of a split's file."""
         return self.file.format(split=self.called.get(split, split))
 
 
@@ -129,7 +128,6 @@ class Exported:
 
     @property
     def payload(self) -> bytes:
-        """The file's bytes."""
         return self.binary or self.content.encode()
 
 
@@ -218,14 +216,14 @@ def _paper(file: str, rows: Mapping[int, ReviewRow], given: bool) -> Exported:
     kept = 0
     for number, row in rows.items():
         triplets = [released(triplet) for triplet in row["triplets"]]
-        refusals = ((triplet, reason) for triplet in triplets if (reason := paper.refused(triplet)))
+        refusals = ((triplet, reason) for triplet in triplets if (reason := research.paper_refused(triplet)))
         if refusal := next(refusals, None):
             triplet, reason = refusal
             fault = TripletLabel(triplet.aspect.spans, triplet.opinion.spans, triplet.polarity)
             skipped.append(Skipped(row["id"], fault, reason, len(triplets)))
         else:
             kept += len(triplets)
-            lines.append(paper.line(number, row["text"], triplets, given, row["id"]) + "\n")
+            lines.append(research.paper_line(number, row["text"], triplets, given, row["id"]) + "\n")
     return Exported(file, "".join(lines), len(lines), kept, tuple(skipped))
 
 

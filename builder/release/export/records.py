@@ -15,8 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NotRequired, TypedDict, cast
 
-from builder.core.records import POLARITIES, Element, Polarity, Released, Span, Triplet, Verdict, surface
-from builder.release.export.paper import aspect_text
+from builder.core.records import POLARITIES, Element, Polarity, Released, Span, Triplet, Verdict, aspect_text, surface
 
 
 class ElementRow(TypedDict):
@@ -84,7 +83,6 @@ def element_row(element: Element) -> ElementRow:
 
 
 def element(row: ElementRow) -> Element:
-    """The element of a row."""
     return Element(row["text"], tuple((start, end) for start, end in row["spans"]))
 
 

@@ -13,17 +13,16 @@ import csv
 import io
 import json
 import re
-import types
-import typing
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 from xml.sax.saxutils import escape
 
 from builder.core.errors import ConfigError
-from builder.release.export.records import ElementRow, ReviewRow, TripletRow
+from builder.release import parquet
+from builder.release.export.records import ReviewRow, TripletRow
+from builder.release.parquet import Fields
 
-Kind = Literal["text", "number", "element", "json"]
 Cell = str | float | None
 BOUNDS = ("aspect", "opinion")
 """The elements whose outer bounds have columns."""
@@ -32,28 +31,15 @@ MOST_CHARACTERS = 32_767
 """What a sheet and a cell hold in Excel."""
 
 
-def _kind(hint: object) -> Kind:
-    """The kind of cell for a type of our rows; None beside another type changes nothing."""
-    parts = (
-        typing.get_args(hint)
-        if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union
-        else (hint,)
-    )
-    (kept, *more) = [part for part in parts if part is not type(None)]
-    if not more and kept is ElementRow:
-        return "element"
-    if not more and kept in (int, float):
-        return "number"
-    return "text" if not more and (kept is str or typing.get_origin(kept) is Literal) else "json"
-
-
-def _kinds(row: type) -> dict[str, Kind]:
+def _list_cells(fields: Fields) -> dict[str, str]:
+    """The kind of cell of each field: text, number, element, or JSON."""
+    cells = {"string": "text", "number": "number", "element": "element"}
     return {
-        name: _kind(hint) for name, hint in typing.get_type_hints(row).items() if name not in ("triplets", "columns")
+        name: cells.get(kind.removesuffix(" or null"), "json") for name, (kind, _) in fields.items() if kind != "list"
     }
 
 
-REVIEW, TRIPLET = _kinds(ReviewRow), _kinds(TripletRow)
+REVIEW, TRIPLET = _list_cells(parquet.REVIEW), _list_cells(parquet.TRIPLET)
 
 
 def _name(key: str) -> str:
@@ -95,7 +81,7 @@ def _of_triplet(triplet: TripletRow | None) -> list[Cell]:
     return line
 
 
-def _written(value: Any, kind: Kind) -> Cell:
+def _written(value: Any, kind: str) -> Cell:
     if value is None:
         return None
     return json.dumps(value, ensure_ascii=False) if kind == "json" else value
