@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
 from builder.augment.constraints import Cues, chinese, english_cues
-from builder.augment.records import Edit, Mark, Rewrite, Sentence
+from builder.augment.methods.eda import Eda
+from builder.augment.records import Edit, Mark, Method, Rewrite, Sentence
 from builder.core.records import POLARITIES
 from builder.language.lexicon.resources import load_lexicon
 from builder.release import package
@@ -116,3 +118,11 @@ def candidate(source: Sentence, *replaced: tuple[str, str]) -> Rewrite:
 @cache
 def cues_of(language: str) -> Cues:
     return english_cues() if language == "en" else chinese(load_lexicon())
+
+
+def eda_alone(method: Method, operation: str) -> Eda:
+    """`eda` with one of its operations alone."""
+    assert isinstance(method, Eda)
+    kind = type("EdaAlone", (Eda,), {"operations": (operation,)})
+    alone: Eda = kind(**{each.name: getattr(method, each.name) for each in fields(method)})
+    return alone

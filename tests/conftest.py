@@ -81,7 +81,7 @@ TIERS = {
     "fast": "agreement answers architecture cli_help config docs engine formats golden natural resources rules"
     " store templates text word_classes",
     "hostile": "bad_input bombs crash_safety faults forgeries hostile_exports regexes strict_toml",
-    "models": "augment augment_barring augment_cbert augment_files augment_gpt2 augment_masked_seq2seq"
+    "models": "augment augment_cbert augment_files augment_gpt2 augment_masked_seq2seq"
     " augment_own_words augment_release augment_style_transfer augment_trained augment_training"
     " base_names bench_numbers bench_run boost_backends boost_filter boost_models classify devices"
     " devices_everywhere encoder foreign_models measure_seq2seq model model_convert models_page nlp_ckip"

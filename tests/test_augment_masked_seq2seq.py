@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.augment.method_settings import MaskedSeq2SeqSettings
-from builder.augment.methods.masked_seq2seq import Bars, MaskedSeq2Seq, load
+from builder.augment.methods.masked_seq2seq import MaskedSeq2Seq, load
 from builder.augment.nets.beam import SearchRows, SearchRules, banned, search
 from builder.augment.nets.fragments import (
     Writing,
@@ -25,7 +25,7 @@ from builder.augment.nets.fragments import (
     embedded,
     fragment,
     mask_frag,
-    masked,
+    pairs,
     starts,
     trimmed,
     weight,
@@ -226,7 +226,7 @@ def test_punctuation_stays_and_none_is_written(method: MaskedSeq2Seq) -> None:
     shown = ["".join(char if char in marks else "-" for char in applied(one.text, each.edits)) for each in found]
     assert len(shown) > 2
     assert {*shown} == {"----，----。----！"}
-    free = replace(method, settings=replace(method.settings, whole=False), bars=Bars())
+    free = replace(method, settings=replace(method.settings, whole=False))
     assert any(edit.start <= 4 < edit.end for each in next(free.propose([one], 6, 1)) for edit in each.edits)
 
 
@@ -264,8 +264,6 @@ def test_the_same_data_and_settings_find_the_model_again_and_others_train_anew(t
     )
     assert (tmp_path / "weights.safetensors").stat().st_mtime_ns == written
     assert (again.digest, again.signature) == (first.digest, first.signature)
-    free = load(replace(settings, whole=False), sentences, Workplace(tmp_path))
-    assert first.bars != free.bars == Bars(), "as in the paper, nothing is barred"
     assert load(settings, sentences[1:], Workplace(tmp_path)).digest != first.digest
     (tmp_path / "weights.safetensors").write_bytes(b"no")
     with pytest.raises(ModelError, match="no readable safetensors"):
@@ -349,23 +347,22 @@ def stepwise(made: MaskedSeq2Seq) -> tuple[torch.Tensor, torch.Tensor]:
     return whole, torch.stack(each)
 
 
-def test_a_term_that_sentences_label_is_written_nowhere_else(method: MaskedSeq2Seq) -> None:
-    sentences = tiny_hub.chinese(opinions=False)
-    terms = {one.text[mark.start : mark.end] for one in sentences for mark in one.marks if mark.end - mark.start > 1}
-    assert {(*before, one) for before, last in method.bars.table.items() for one in last} == {
-        method.inventory.cut(term, ((0, len(term)),)).ids for term in terms
-    }
-    (one, *_) = sentences
-    cut = method.inventory.cut(one.text, one.words)
-    item = masked(cut.ids, (0,) * len(cut), fragment(len(cut), 1, 0.3), method.inventory)
-    free, held = (
-        {
-            said
-            for said, _ in next(
-                write_fragments(method.network, [item], method.inventory, Writing(200, threads=1, barred=barred))
-            )[1].sequences
-        }
-        for barred in ({}, {item.target[:1]: {item.target[1]: 0}, (item.previous,): {item.target[0]: 0}})
-    )
-    assert any(said[0] == item.target[0] for said in free)
-    assert not any(said[0] == item.target[0] or item.target[:2] in itertools.pairwise(said) for said in held)
+class Steps:
+    """Token 6 is likeliest, then 7, then 8, whatever stands before."""
+
+    def __call__(self, last: torch.Tensor, step: int) -> torch.Tensor:
+        return torch.tensor([-9.0] * 6 + [-0.1, -1.0, -2.0, -8.0, -8.0, -8.0]).repeat(len(last), 1)
+
+    def reorder(self, beams: torch.Tensor) -> None: ...
+
+
+def test_only_tokens_that_stood_beside_each_other_are_written_so_before_what_follows_too() -> None:
+    units = Units(tuple("abcdef"), "char")
+    a, b, c, d = range(SPECIAL, SPECIAL + 4)
+    known = pairs([(a, b, c), (a, b), (b, d), (b, d), (c, a)], units, 2)
+    assert [tuple(map(int, pair)) for pair in known[SPECIAL:, SPECIAL:].nonzero() + SPECIAL] == [(a, b), (b, d)]
+    assert known[BOS].all()
+    assert known[:, BOS].all()
+    rows = SearchRows([BOS, a], [2, 1], [(-1, -1), (-1,)], behind=[d, -1])
+    found = search(Steps(), rows, SearchRules(banned(units.size, range(6)), marks=(), pairs=known), 3)
+    assert [[said for said, _ in one.sequences] for one in found] == [[(a, b)], [(b,)]]

@@ -11,10 +11,10 @@ from conftest import Command
 from builder.augment import constraints
 from builder.augment.bench.augmented import Sources, by_method, given
 from builder.augment.bench.reading import BenchRow
-from builder.augment.proposing import segmented
 from builder.augment.records import Mark, Sentence, applied
 from builder.augment.settings import Given, make_method, make_settings
 from builder.augment.survival import label_lost
+from builder.augment.views import segmented
 from builder.core.records import Element, Triplet
 from builder.language.lexicon.folders import SHIPPED, folders_in
 

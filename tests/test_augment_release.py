@@ -16,18 +16,16 @@ from augmenting import release as tiny
 from conftest import Command, contents
 from forgeries import seal
 
-from builder.augment import proposing, settings
-from builder.augment import run_release as augment
-from builder.augment.child_release import AugmentPlan
+from builder.augment import outputs as augment
+from builder.augment import run, settings
+from builder.augment.child_release import ReleaseOptions
 from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence, seeded
 from builder.augment.settings import Given, make_settings
-from builder.augment.views import ViewUnit, units
 from builder.core.errors import ConfigError
-from builder.core.records import Element, Polarity, Triplet
-from builder.core.shards.local import LocalCrew
+from builder.core.records import Polarity
 from builder.language.lexicon.folders import Folders
 from builder.release.layers import faults
-from builder.release.reading import opened, rows
+from builder.release.reading import opened
 from builder.release.verify import verify
 
 ASKED: list[str] = []
@@ -72,8 +70,8 @@ def parent(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny(tmp_path_factory.mktemp("parent"))
 
 
-def plan(parent: Path, to: Path, **changed: Any) -> AugmentPlan:
-    made = AugmentPlan(
+def plan(parent: Path, to: Path, **changed: Any) -> ReleaseOptions:
+    made = ReleaseOptions(
         method="marked", release=parent, out=to / "out", workdir=to / "work", settings=make_settings({}), copies=2,
         candidates=2,
     )  # fmt: skip
@@ -153,7 +151,7 @@ def test_a_near_duplicate_of_a_held_out_text_is_rejected() -> None:
 def test_the_same_input_gives_the_same_bytes_whatever_the_order_and_the_workers(
     parent: Path, child: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(proposing, "CHUNK", 3)
+    monkeypatch.setattr(run, "CHUNK", 3)
     assert contents(augment.augment_release(plan(parent, tmp_path)).path) == contents(child)
     sentences = [Sentence(str(n), "text", ()) for n in range(5)]
     one, other = Marked(), Marked()
@@ -165,46 +163,25 @@ def test_the_same_input_gives_the_same_bytes_whatever_the_order_and_the_workers(
 def test_synonyms_by_two_processes_are_those_of_one(
     parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(proposing, "CHUNK", 3)
+    monkeypatch.setattr(run, "CHUNK", 3)
     one = augment.augment_release(plan(parent, tmp_path / "1", method="synonym")).path
-    (words,) = (tmp_path / "1" / "work" / "augment").glob("words-*")
-    shutil.copytree(words, tmp_path / "2" / "work" / "augment" / words.name)  # the test below asks about them
     other = augment.augment_release(plan(parent, tmp_path / "2", method="synonym", workers=2)).path
     assert contents(one) == contents(other)
     assert layer(one, "synonym")
 
 
-def test_words_cut_by_two_processes_are_those_of_one(
-    parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(proposing, "CHUNK", 4)
-    found = [
-        one
-        for row in rows(parent, "train")
-        for one in units(row, "triplets", "aspect+opinion")
-        if isinstance(one, ViewUnit)
-    ]
-    told = [proposing.worded(found, tmp_path / str(n), LocalCrew(n)) for n in (1, 2)]
-    assert told[0] == told[1]
-    assert all(one.sentence.words for one in told[0])
-
-
 def test_settings_travel_as_they_are(tmp_path: Path) -> None:
-    phrase = Element("不會太鹹", ((2, 4), (5, 6)))
-    known = Triplet(
-        phrase, phrase, phrase, phrase, "POS", 7.5, owner=phrase, rules=("a", "b"), confidence=0.5,
-    )  # fmt: skip
     own = Folders(None, (tmp_path / "words",), tmp_path / "rules", (), (tmp_path / "w" / "lexicon",))
     told = Sentence("r:0-4", "湯\ud800頭", ((0, 1), (1, 3)), (Mark(0, 1, "opinion", "NEG"), Mark(1, 3)), "POS", "en")
-    given = Given(tmp_path, (told,), ("一", "二"), frozenset({"三", "四"}), {"r:0-4": (known,)}, "en", own)
+    given = Given(tmp_path, (told,), ("一", "二"), frozenset({"三", "四"}), "en", own)
     made = replace(make_settings({"synonym.rate": 0.3, "boostaug.backend": "eda", "gpt2.base": "x"}), given=given)
-    assert proposing.loaded(proposing.dumped(made), tmp_path) == made
+    assert run.loaded(run.dumped(made), tmp_path) == made
 
 
 def test_a_run_that_was_stopped_goes_on_where_it_was(
     parent: Path, child: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(proposing, "CHUNK", 2)
+    monkeypatch.setattr(run, "CHUNK", 2)
     BROKEN.append("a4:0-16")
     with pytest.raises(KeyboardInterrupt):
         augment.augment_release(plan(parent, tmp_path))

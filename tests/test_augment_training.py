@@ -18,9 +18,8 @@ from builder.augment.methods import masked_seq2seq
 from builder.augment.methods.replacing import load_cbert, unit_inventory
 from builder.augment.nets.beam import SearchRows, SearchRules, search
 from builder.augment.nets.fragments import FragmentSource
-from builder.augment.neural import in_one_script
 from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence, applied
-from builder.augment.training import Workplace, raw
+from builder.augment.training import Workplace, in_one_script, raw
 from builder.core.errors import ConfigError, InputError
 from builder.learning.pieces import SPECIAL, UNK, Units
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import random
 import re
@@ -17,10 +16,9 @@ import pytest
 from click.testing import CliRunner
 from conftest import LAYOUTS, Command
 
-from builder.augment import run
 from builder.augment.bench import augmented, cells, reading
 from builder.augment.bench.augmented import Augmented, Sources, by_method, of_file, of_sets, rewritten
-from builder.augment.bench.cells import BenchPlan, settings, training_rows
+from builder.augment.bench.cells import BenchPlan, BenchRequest, settings, training_rows
 from builder.augment.bench.classifiers import Means, chosen
 from builder.augment.bench.reading import (
     BenchRow,
@@ -109,28 +107,23 @@ def done(data: Path) -> tuple[Path, str]:
 
 def test_a_bench_writes_table_numbers_and_figures(done: tuple[Path, str]) -> None:
     workdir, out = done
-    names = ["bench.md", "bench.csv", "bench.json", "bench-means.svg", "bench-copies.svg"]
+    names = ["bench.md", "bench.json", "bench-means.svg", "bench-copies.svg"]
     assert out.splitlines()[-1].endswith(": " + ", ".join(names))
     assert all((workdir / name).stat().st_size > 100 for name in names)
-    with (workdir / "bench.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [(row["method"], row["copies"]) for row in rows] == [
-        ("none", "0"),
-        ("front.jsonl", "1"),
-        ("front.jsonl", "2"),
-    ]
-    source, one, two = (int(row["rows"]) for row in rows)
+    told = json.loads((workdir / "bench.json").read_text(encoding="utf-8"))
+    lines = told["lines"]
+    assert [(line["method"], line["copies"]) for line in lines] == [("none", 0), ("front.jsonl", 1), ("front.jsonl", 2)]
+    source, one, two = (line["rows"] for line in lines)
     assert one == 2 * source
     assert two == 3 * source
-    told = json.loads((workdir / "bench.json").read_text(encoding="utf-8"))
     assert len(told["cells"]) == 6
-    for row, line in zip(rows, told["lines"], strict=True):
+    for line in lines:
         values = [
             cell["scores"]["accuracy"]
             for cell in told["cells"]
-            if (cell["method"], str(cell["copies"])) == (row["method"], row["copies"])
+            if (cell["method"], cell["copies"]) == (line["method"], line["copies"])
         ]
-        assert float(row["accuracy_mean"]) == pytest.approx(sum(values) / 2, abs=1e-4)
+        assert line["spreads"]["accuracy"]["mean"] == pytest.approx(sum(values) / 2, abs=1e-4)
         assert line["spreads"]["accuracy"]["values"] == values
     assert "with 2 seeds p cannot be below 0.333" in out
     page = (workdir / "bench.md").read_text(encoding="utf-8")
@@ -142,7 +135,7 @@ def test_a_bench_writes_table_numbers_and_figures(done: tuple[Path, str]) -> Non
 
 def test_a_run_that_was_stopped_goes_on_and_gives_the_same(done: tuple[Path, str], data: Path, here: Command) -> None:
     workdir, out = done
-    before = (workdir / "bench.csv").read_bytes()
+    before = (workdir / "bench.md").read_bytes()
     files = sorted((workdir / "cells").glob("*.json"))
     assert len(files) == 6
     files[0].unlink()
@@ -150,7 +143,7 @@ def test_a_run_that_was_stopped_goes_on_and_gives_the_same(done: tuple[Path, str
     kept = {path: path.stat().st_mtime_ns for path in files[2:]}
     again = here(*options(data, workdir))
     assert again.out == out
-    assert (workdir / "bench.csv").read_bytes() == before
+    assert (workdir / "bench.md").read_bytes() == before
     assert {path: path.stat().st_mtime_ns for path in files[2:]} == kept, "what was whole is not trained again"
     assert len(json.loads(files[1].read_text(encoding="utf-8"))["result"]["scores"]) == 2
     assert not list((workdir / "training").iterdir()), "checkpoints go when a cell is done"
@@ -405,12 +398,14 @@ def test_every_choice_of_sets_is_trained_on_and_the_source_can_be_left_out(tmp_p
     )
     means = Means("", None, None, (), None)
     models, made = (chosen("cnn", "tc", "en"),), {"x": Augmented("x", rows)}
-    plan = BenchPlan("tc", train, (), train, made, (2, 3), models, 1, means, tmp_path, 0, 1, 3, True)
+    sets = {"copies": (2, 3), "seeds": 1, "generated_sets": 3}
+    asked = BenchRequest("tc", Path(), None, (), (), tmp_path, without_source=True, **sets)  # type: ignore[arg-type]
+    plan = BenchPlan(asked, train, (), train, made, models, means)
     assert [(due.method, due.choices) for due in settings(plan)] == [
         ("none", ((),)), ("x", ((0, 1), (0, 2), (1, 2))), ("x", ((0, 1, 2),)),
     ]  # fmt: skip
     assert [row.id for row in training_rows(plan, "x", (0, 2))] == ["r0+0", "r0+2", "r1+0", "r1+2"]
-    assert training_rows(replace(plan, without_source=False), "x", (1,))[:3] == (*train, rows[1])
+    assert training_rows(replace(plan, asked=replace(asked, without_source=False)), "x", (1,))[:3] == (*train, rows[1])
     assert training_rows(plan, "none", ()) == train
 
 
@@ -454,7 +449,7 @@ def test_rows_in_which_the_rules_no_longer_find_a_triplet_are_left_out(
         (Mark(3, 4), Mark(4, 7, "opinion")),
         triplets=(Triplet(soup, soup, good, good, "POS", 8.0),),
     )
-    monkeypatch.setattr(run, "make_method", lambda *given: Fixed((Edit(4, 4, "希望"), Edit(0, 2, "他們家"))))
+    monkeypatch.setattr(augmented, "make_method", lambda *given: Fixed((Edit(4, 4, "希望"), Edit(0, 2, "他們家"))))
     made = by_method("eda", Sources((row,), (), ()), {}, 2, 1, tmp_path)
     assert [one.text for one in made.rows] == ["他們家的湯很好喝"]
     assert dict(made.rejected) == {"label-lost": 1}
@@ -464,16 +459,16 @@ def test_rows_in_which_the_rules_no_longer_find_a_triplet_are_left_out(
 
 def test_a_rewritten_row_keeps_its_labels_by_arithmetic_or_is_none() -> None:
     (row,) = (one for one in [BenchRow("r", "the hot soup is good", (Mark(8, 12),), "POS", (8, 12))])
-    moved = rewritten(row, [Edit(4, 7, "lukewarm")], None, (Mark(13, 17),), 0)
-    assert moved is not None
+    moved = rewritten(row, Rewrite("r", (Edit(4, 7, "lukewarm"),)), 0)
+    assert moved is not None and moved.marks == (Mark(13, 17),)
     assert (moved.text, moved.text[slice(*moved.aspect or (0, 0))], moved.source, moved.label) == (
         "the lukewarm soup is good",
         "soup",
         "r",
         "POS",
     )
-    assert rewritten(row, [Edit(8, 12, "stew")], None, (), 0) is None
-    flipped = rewritten(row, [Edit(16, 20, "bad")], "NEG", (), 0)
+    assert rewritten(row, Rewrite("r", (Edit(8, 12, "stew"),)), 0) is None
+    flipped = rewritten(row, Rewrite("r", (Edit(16, 20, "bad"),), label="NEG"), 0)
     assert flipped is not None and flipped.label == "NEG"
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from augmenting import eda_alone
 
 from builder.augment.methods import eda, spelling
 from builder.augment.records import Mark, Method, Sentence, applied, moved
@@ -68,11 +69,8 @@ def method(name: str, language: str, **options: object) -> Method:
     return make_method(name, replace(made, given=Given(language=language)))  # type: ignore[arg-type]
 
 
-def operation(language: str, name: str, **options: object) -> eda.Eda:
-    """`eda` with one of its operations alone."""
-    made = method("eda", language, **options)
-    assert isinstance(made, eda.Eda)
-    return replace(made, operations=(name,))
+def operation(language: str, name: str, **options: object) -> Method:
+    return eda_alone(method("eda", language, **options), name)
 
 
 @pytest.mark.parametrize("name", ["eda", "spelling", "split"])
@@ -248,8 +246,7 @@ def test_without_the_extra_chinese_is_refused_with_the_line_that_installs_it(
 def test_a_signature_names_settings_and_tables() -> None:
     assert method("eda", "en").signature != method("eda", "en", rate=0.2).signature
     assert method("eda", "en").signature != method("eda", "zh").signature
-    made = method("eda", "en")
-    assert isinstance(made, eda.Eda) and made.operations == tuple(eda.OPERATIONS), "all four, in turn"
+    assert eda.Eda.operations == tuple(eda.OPERATIONS), "all four, in turn"
 
 
 def test_a_dictionary_of_misspellings_is_read_as_nlpaug_writes_it(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from typing import get_args
 
 import pytest
 
-from builder.augment.boost.filters import (
+from builder.augment.methods import boostaug
+from builder.augment.methods.boost_filters import (
     JudgedCandidate,
     Reason,
     Reference,
@@ -27,7 +28,6 @@ from builder.augment.boost.filters import (
     survive,
     whole,
 )
-from builder.augment.methods import boostaug
 from builder.augment.records import Edit, Mark, Rewrite, Sentence
 from builder.augment.settings import make_method, make_settings
 from builder.core.errors import ConfigError, OutputError
@@ -68,8 +68,7 @@ class Told:
     trained: frozenset[str]
     digest: str = "told"
 
-    def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[SurrogateReading]:
-        assert not edits or len(edits) == len(sentences)
+    def read(self, sentences: Sequence[Sentence]) -> list[SurrogateReading]:
         return [self._one(one) for one in sentences]
 
     def _one(self, one: Sentence) -> SurrogateReading:
@@ -84,7 +83,6 @@ class Teacher:
     """Trains `Told`; fails at the given fitting, as a killed run would."""
 
     signature: str = "teacher"
-    classes: bool = True
     fitted: list[tuple[frozenset[str], frozenset[str]]] = field(default_factory=list)
     stop: int = -1
 

@@ -14,17 +14,16 @@ import pytest
 import torch
 
 from builder.augment.bench.classifiers import ClassifierConfig
-from builder.augment.boost import classes, hub, triplets
-from builder.augment.boost.classes import SPECIAL, UNKNOWN, FoldVocabulary, TwoWayConfig, collate, cut, pieces
-from builder.augment.boost.filters import SurrogateReading
-from builder.augment.boost.hub import MaskedModel
 from builder.augment.method_settings import BoostSettings
+from builder.augment.methods import boost_embedded, boost_hub
+from builder.augment.methods.boost_embedded import SPECIAL, UNKNOWN, TwoWayConfig, collate, cut, pieces
+from builder.augment.methods.boost_filters import SurrogateReading
+from builder.augment.methods.boost_hub import MaskedModel
 from builder.augment.nets.hub import MASKED, load_model
-from builder.augment.records import Edit, Mark, Sentence, applied
+from builder.augment.records import Mark, Sentence
 from builder.augment.settings import Given, make_method, make_settings
-from builder.core.errors import ConfigError, ModelError
-from builder.core.records import POLARITIES, Element, Polarity, Triplet
-from builder.learning.task import DiscriminatorConfig, TaggerConfig
+from builder.core.errors import ModelError
+from builder.core.records import POLARITIES
 
 SMALL = TwoWayConfig(width=32, char_size=32, layers=2, dropout=0.1, rate=6e-3)
 THINGS = ("soup", "bread", "staff", "garden", "table", "music", "coffee", "price")
@@ -61,8 +60,10 @@ def right(found: Sequence[SurrogateReading]) -> float:
 
 
 @pytest.fixture(scope="module")
-def surrogate(tmp_path_factory: pytest.TempPathFactory) -> classes.Classes:
-    return classes.ClassTrainer(SMALL, 10).fit(english(160, 1), english(40, 2), 1, tmp_path_factory.mktemp("surrogate"))
+def surrogate(tmp_path_factory: pytest.TempPathFactory) -> boost_embedded.Classes:
+    return boost_embedded.ClassTrainer(SMALL, 10).fit(
+        english(160, 1), english(40, 2), 1, tmp_path_factory.mktemp("surrogate")
+    )
 
 
 def test_pieces_are_words_numbers_marks_and_han_characters() -> None:
@@ -73,13 +74,14 @@ def test_pieces_are_words_numbers_marks_and_han_characters() -> None:
 
 
 def test_rare_words_are_counted_and_not_known() -> None:
-    vocabulary = FoldVocabulary.of([["A", "a", "b", "b", "c"], ["d"]], 2, 10)
-    assert (vocabulary.known.tokens, vocabulary.rare) == (("a", "b"), 2)
-    assert [vocabulary.number(word) for word in "aBc"] == [SPECIAL, SPECIAL + 1, UNKNOWN]
-    assert vocabulary.description == "Words(listed=('a', 'b'), rare=2)", "digests of models that are kept depend on it"
+    vocabulary, rare = boost_embedded.count_words([["A", "a", "b", "b", "c"], ["d"]], 2, 10)
+    assert (vocabulary.tokens, rare) == (("a", "b"), 2)
+    assert [vocabulary.number(word, UNKNOWN) for word in "abc"] == [SPECIAL, SPECIAL + 1, UNKNOWN]
 
 
-def test_the_surrogate_tells_the_polarity_of_each_aspect_from_what_stands_near_it(surrogate: classes.Classes) -> None:
+def test_the_surrogate_tells_the_polarity_of_each_aspect_from_what_stands_near_it(
+    surrogate: boost_embedded.Classes,
+) -> None:
     fresh = english(60, 3)
     assert right(surrogate.read(fresh)) > 0.9
     turned = [
@@ -92,15 +94,15 @@ def test_the_surrogate_tells_the_polarity_of_each_aspect_from_what_stands_near_i
 
 def test_the_confidence_is_that_of_the_given_label_beside_that_of_the_likeliest() -> None:
     chances = torch.tensor([[0.9, 0.1], [0.3, 0.7]])
-    assert classes.read_labels(chances, ("NEG", "POS"), ("NEG", "POS")) == (("NEG", "POS"), 0.7, 0.7)
-    assert classes.read_labels(chances, ("NEG", "POS"), ("POS", "POS")) == (("NEG", "POS"), 0.1, 0.7)
-    assert classes.read_labels(chances, ("NEG", "POS"), ("NEG", "NEU")) == (("NEG", "POS"), 0.0, 0.7), (
+    assert boost_embedded.read_labels(chances, ("NEG", "POS"), ("NEG", "POS")) == (("NEG", "POS"), 0.7, 0.7)
+    assert boost_embedded.read_labels(chances, ("NEG", "POS"), ("POS", "POS")) == (("NEG", "POS"), 0.1, 0.7)
+    assert boost_embedded.read_labels(chances, ("NEG", "POS"), ("NEG", "NEU")) == (("NEG", "POS"), 0.0, 0.7), (
         "never seen in training"
     )
-    assert classes.read_labels(torch.empty(0, 2), ("NEG", "POS"), ()) == ((), 1.0, 1.0)
+    assert boost_embedded.read_labels(torch.empty(0, 2), ("NEG", "POS"), ()) == ((), 1.0, 1.0)
 
 
-def test_perplexity_comes_from_a_head_that_was_trained(surrogate: classes.Classes) -> None:
+def test_perplexity_comes_from_a_head_that_was_trained(surrogate: boost_embedded.Classes) -> None:
     fresh = english(40, 4)
     natural = [one.perplexity for one in surrogate.read(fresh)]
     mixed = [one.perplexity for one in surrogate.read([shuffled(one) for one in fresh])]
@@ -108,18 +110,18 @@ def test_perplexity_comes_from_a_head_that_was_trained(surrogate: classes.Classe
     assert sum(mixed) / len(mixed) > 5 * sum(natural) / len(natural)
 
 
-def test_a_word_never_seen_costs_more_than_a_known_one(surrogate: classes.Classes) -> None:
+def test_a_word_never_seen_costs_more_than_a_known_one(surrogate: boost_embedded.Classes) -> None:
     one = english(1, 5)[0]
     odd = replace(one, text=one.text.replace("the ", "xyzzy ", 1), marks=(), label=None)
     assert surrogate.read([odd])[0].perplexity > surrogate.read([replace(one, marks=())])[0].perplexity * 1.3
 
 
-def test_one_pass_gives_the_probability_of_each_word_given_all_others(surrogate: classes.Classes) -> None:
+def test_one_pass_gives_the_probability_of_each_word_given_all_others(surrogate: boost_embedded.Classes) -> None:
     """Equation 2: hide each word in turn, as a masked model would,
     and the probability of what stands there is the same.
     """
     network = surrogate.network.eval()
-    items = [classes.make_item(one, surrogate.vocabulary, {}) for one in english(5, 6)]
+    items = [boost_embedded.make_item(one, surrogate.vocabulary, {}) for one in english(5, 6)]
     with torch.inference_mode():
         batch = collate(items)
         once = network.likelihood(batch, network.predicted(*network.states(batch.words)))
@@ -135,7 +137,7 @@ def test_one_pass_gives_the_probability_of_each_word_given_all_others(surrogate:
         assert at == len(once)
 
 
-def test_what_is_read_does_not_depend_on_what_is_read_with_it(surrogate: classes.Classes) -> None:
+def test_what_is_read_does_not_depend_on_what_is_read_with_it(surrogate: boost_embedded.Classes) -> None:
     fresh = [
         *english(20, 7),
         replace(english(1, 8)[0], text="good", marks=()),
@@ -148,8 +150,10 @@ def test_what_is_read_does_not_depend_on_what_is_read_with_it(surrogate: classes
         assert math.isclose(one.perplexity, other.perplexity, rel_tol=1e-3)
 
 
-def test_threads_change_nothing_of_what_is_read(surrogate: classes.Classes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(classes, "READ", 64)
+def test_threads_change_nothing_of_what_is_read(
+    surrogate: boost_embedded.Classes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(boost_embedded, "READ", 64)
     before, fresh = torch.get_num_threads(), english(60, 9)
     assert replace(surrogate, threads=3).read(fresh) == surrogate.read(fresh)
     assert torch.get_num_threads() == before
@@ -157,19 +161,21 @@ def test_threads_change_nothing_of_what_is_read(surrogate: classes.Classes, monk
 
 def test_sentence_labels_are_learnt_too_and_a_training_repeats_bit_by_bit_after_an_interruption(tmp_path: Path) -> None:
     train, valid = english(120, 1, aspects=False), english(30, 2, aspects=False)
-    made = classes.ClassTrainer(SMALL, 6).fit(train, valid, 1, tmp_path / "a")
+    made = boost_embedded.ClassTrainer(SMALL, 6).fit(train, valid, 1, tmp_path / "a")
     assert right(made.read(english(40, 3, aspects=False))) > 0.8
     assert made.known == ("bad", "good")
-    again = classes.ClassTrainer(SMALL, 6).fit(train, valid, 1, tmp_path / "a")  # from its last checkpoint
+    again = boost_embedded.ClassTrainer(SMALL, 6).fit(train, valid, 1, tmp_path / "a")  # from its last checkpoint
     assert again.digest == made.digest
     sorted((tmp_path / "a").glob("step-*"))[-1].unlink()
-    assert classes.ClassTrainer(SMALL, 6).fit(train, valid, 1, tmp_path / "a").digest == made.digest
-    assert classes.ClassTrainer(SMALL, 6).fit(train, valid, 2, tmp_path / "b").digest != made.digest
+    assert boost_embedded.ClassTrainer(SMALL, 6).fit(train, valid, 1, tmp_path / "a").digest == made.digest
+    assert boost_embedded.ClassTrainer(SMALL, 6).fit(train, valid, 2, tmp_path / "b").digest != made.digest
 
 
 def test_a_model_that_diverges_is_an_error_that_says_where(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"epoch \d+, step \d+: the loss became (nan|inf)"):
-        classes.ClassTrainer(replace(SMALL, rate=1e30, clip=1e30), 4).fit(english(60, 1), english(10, 2), 1, tmp_path)
+        boost_embedded.ClassTrainer(replace(SMALL, rate=1e30, clip=1e30), 4).fit(
+            english(60, 1), english(10, 2), 1, tmp_path
+        )
 
 
 def test_boostaug_end_to_end_keeps_what_is_like_the_data(tmp_path: Path) -> None:
@@ -220,14 +226,14 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_an_encoder_of_a_folder_is_fine_tuned_with_both_heads(bert: Path, tmp_path: Path) -> None:
     config = ClassifierConfig(rate=5e-3, epochs=8, batch=8, dropout=0.1, language=0.3)
     train, valid, fresh = english(120, 1, aspects=False), english(20, 2, aspects=False), english(30, 3, aspects=False)
-    made = hub.HubTrainer(str(bert), config).fit(train, valid, 1, tmp_path)
+    made = boost_hub.HubTrainer(str(bert), config).fit(train, valid, 1, tmp_path)
     found = made.read(fresh)
     assert right(found) > 0.8
     before = MaskedModel(*load_model(str(bert), MASKED)).surprise([one.text for one in fresh], 1)
     assert sum(one.perplexity for one in found) < sum(math.exp(one) for one in before) / 2
-    assert hub.HubTrainer(str(bert), config).fit(train, valid, 1, tmp_path).digest == made.digest
+    assert boost_hub.HubTrainer(str(bert), config).fit(train, valid, 1, tmp_path).digest == made.digest
     two = english(1, 9)[0]
-    asked = [item.text[slice(*item.aspect or (0, 0))] for item in hub._items(two)]
+    asked = [item.text[slice(*item.aspect or (0, 0))] for item in boost_hub._items(two)]
     assert asked == [two.text[mark.start : mark.end] for mark in two.marks], "each aspect is asked for where it stands"
 
 
@@ -242,90 +248,12 @@ def test_pseudo_perplexity_of_an_encoder_masks_each_token_in_turn(bert: Path) ->
     assert math.isclose(model.surprise(["the soup", text], 1)[1], total / (len(ids) - 2), rel_tol=1e-4)
 
 
-def reviews(number: int) -> tuple[tuple[Sentence, ...], dict[str, tuple[Triplet, ...]]]:
-    """`湯頭很好喝，店員很差。`: two triplets each."""
-    draw, out, told = Random(3), [], {}
-    for n in range(number):
-        text, found = "", []
-        for aspect in draw.sample(("湯頭", "店員", "環境", "甜點", "價格"), 2):
-            polarity: Polarity = draw.choice(("POS", "NEG"))
-            opinion = draw.choice(("很棒", "不錯") if polarity == "POS" else ("很差", "糟糕"))
-            at = len(text)
-            text += f"{aspect}{opinion}，"
-            a, o = Element.at(text, [(at, at + 2)]), Element.at(text, [(at + 2, at + 4)])
-            found.append(Triplet(a, a, o, o, polarity, 8.0 if polarity == "POS" else 2.5))
-        marks = tuple(
-            Mark(e.start, e.end, kind) for t in found for e, kind in ((t.aspect, "aspect"), (t.opinion, "opinion"))
-        )
-        out.append(Sentence(f"r{n}", text, tuple(pieces(text)), marks))
-        told[f"r{n}"] = tuple(found)
-    return tuple(out), told
-
-
-@pytest.fixture(scope="module")
-def judge(tmp_path_factory: pytest.TempPathFactory) -> tuple[triplets.Triplets, tuple[Sentence, ...]]:
-    data, told = reviews(90)
-    sizes = {"width": 48, "layers": 2, "char_size": 32, "bigram_size": 8, "bigram_buckets": 256, "pair_size": 32}
-    small = {**sizes, "threads": 1, "dropout": 0.05}
-    made = triplets.TripletTrainer(told, 1, 12, TaggerConfig(**small), DiscriminatorConfig(**small), SMALL)  # type: ignore[arg-type]
-    return made.fit(data[:70], data[70:80], 1, tmp_path_factory.mktemp("triplets")), data[80:]
-
-
-def test_the_triplet_surrogate_wants_the_whole_set_to_survive(
-    judge: tuple[triplets.Triplets, tuple[Sentence, ...]],
-) -> None:
-    surrogate, fresh = judge
-    read = surrogate.read(fresh)
-    assert right(read) > 0.7
-    assert {one.label for one in read if one.right} == {"2/2"}
-    flip = {"很棒": "很差", "不錯": "糟糕", "很差": "很棒", "糟糕": "不錯"}
-    broken = [replace(one, text=one.text[:2] + flip[one.text[2:4]] + one.text[4:]) for one in fresh]
-    spoilt = surrogate.read(broken)
-    assert right(spoilt) < 0.3, "one of two triplets has another polarity now"
-    assert sum(a.confidence for a in spoilt) < sum(b.confidence for b in read), (
-        "the weakest triplet's confidence is the sentence's"
-    )
-
-
-def test_triplets_move_with_the_edits_and_one_that_is_touched_is_lost(
-    judge: tuple[triplets.Triplets, tuple[Sentence, ...]],
-) -> None:
-    surrogate, fresh = judge
-    one = fresh[0]
-    before, touching = (Edit(0, 0, "，"),), (Edit(0, 1, "，"),)
-    moved = replace(one, text=applied(one.text, before))
-    assert [t.aspect.spans for t in triplets.carried_triplets(surrogate.given[one.id], moved.text, before)] == [
-        ((1, 3),),
-        ((6, 8),),
-    ]
-    lost = surrogate.read([replace(one, text=applied(one.text, touching))], [touching])[0]
-    assert (lost.right, lost.confidence) == (False, 0.0)
-
-
-def test_a_sentence_without_triplets_survives_while_none_is_found(
-    judge: tuple[triplets.Triplets, tuple[Sentence, ...]],
-) -> None:
-    surrogate, fresh = judge
-    empty = replace(surrogate, given={**surrogate.given, "none": ()})
-    plain, full = empty.read([Sentence("none", "，，", ()), replace(fresh[0], id="none", marks=())])
-    assert plain.right
-    assert not full.right
-    assert plain.confidence > full.confidence
-
-
-def test_a_sentence_of_which_nobody_says_the_triplets_is_an_error(tmp_path: Path) -> None:
-    data, told = reviews(3)
-    with pytest.raises(ModelError, match="sentence r2: nobody says which triplets it has"):
-        triplets.TripletTrainer({"r0": told["r0"], "r1": told["r1"]}).fit(data, (), 1, tmp_path)
-
-
-def test_the_task_chooses_the_surrogate(bert: Path) -> None:
+def test_a_base_chooses_the_surrogate(bert: Path) -> None:
     plain = make_settings({"threads": 1})
-    assert isinstance(classes.trainer(plain, BoostSettings(epochs=3)), classes.ClassTrainer)
+    assert isinstance(boost_embedded.trainer(plain, BoostSettings(epochs=3)), boost_embedded.ClassTrainer)
     kinds = {
-        classes.ClassTrainer: plain,
-        hub.HubTrainer: make_settings({"boostaug.base": str(bert), "device": "cpu"}),
-        triplets.TripletTrainer: replace(plain, given=Given(triplets=reviews(2)[1])),
+        boost_embedded.ClassTrainer: plain,
+        boost_hub.HubTrainer: make_settings({"boostaug.base": str(bert), "device": "cpu"}),
     }
     for kind, made in kinds.items():
         assert isinstance(make_method("boostaug", made).trainer, kind)  # type: ignore[attr-defined]
@@ -335,17 +263,10 @@ def test_the_papers_numbers_reach_the_surrogate_and_its_texts_are_cut_where_aske
     made = make_settings(
         {"boostaug.base": str(bert), "boostaug.rate": 1e-5, "boostaug.batch": 16, "boostaug.longest": 80}
     )
-    config = hub.trainer(made, made.boostaug).config
+    config = boost_hub.trainer(made, made.boostaug).config
     assert (config.rate, config.step_items, config.longest) == (1e-5, 16, 80)
-    plain = hub.trainer(make_settings({}), BoostSettings(base=str(bert))).config
+    plain = boost_hub.trainer(make_settings({}), BoostSettings(base=str(bert))).config
     assert (plain.rate, plain.step_items, plain.longest) == (2e-5, 16, 128)
-    assert classes.trainer(made, BoostSettings(rate=0.5)).config.rate == 0.5
+    assert boost_embedded.trainer(made, BoostSettings(rate=0.5)).config.rate == 0.5
     model = MaskedModel(*load_model(str(bert), MASKED), 8)
     assert len(model.ids("the soup is good and the staff is kind here")) == 8
-
-
-@pytest.mark.parametrize(("key", "value"), [("boostaug.base", "some/model"), ("monoaug.rate", 1e-5)])
-def test_a_surrogate_for_triplets_refuses_what_it_would_not_use(key: str, value: object) -> None:
-    given = replace(make_settings({key: value}), given=Given(triplets=reviews(2)[1]))
-    with pytest.raises(ConfigError, match=f"{key} is set, but the surrogate for triplets.*leave {key} out"):
-        make_method(key.partition(".")[0], given)

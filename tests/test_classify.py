@@ -16,9 +16,8 @@ import pytest
 import torch
 
 from builder.augment.bench import encoders, inputs, taggers
-from builder.augment.bench.cells import fit
 from builder.augment.bench.classifiers import MODELS, ClassifierConfig, ClassifierItem, Means, check, chosen, words_of
-from builder.augment.bench.learn import quality
+from builder.augment.bench.learn import learn, quality
 from builder.core.errors import ConfigError, InputError, ModelError
 from builder.learning.loop import optimizer_of
 from builder.learning.pieces import SPECIAL, UNK, TokenVocabulary, Units
@@ -68,7 +67,7 @@ def test_every_model_from_scratch_learns_its_task_and_answers_unseen_items(
     choice = chosen(name, task, "en")
     config = replace(SMALL, epochs=12 if task == "absc" else 8, batch_chars=32 if task == "tc" else 64)
     config = replace(config, freeze=choice.kind.config.freeze)
-    model = fit(choice, task, train, [], 3, tmp_path, config=config)
+    model = learn(choice, task, train, [], 3, tmp_path, config=config)
     said = model.predict(test)
     assert quality(task, test, said) >= 0.85, model.facts
     found = model.features(test)
@@ -82,7 +81,7 @@ def test_a_training_is_the_same_every_time_and_another_with_another_seed(tmp_pat
     train, test = items("tc", 20, 1), items("tc", 6, 2)
     config = replace(SMALL, epochs=1, dropout=0.3)
     one, again, other = (
-        fit(chosen("cnn", "tc", "en"), "tc", train, [], seed, tmp_path / str(n), config=config).features(test)
+        learn(chosen("cnn", "tc", "en"), "tc", train, [], seed, tmp_path / str(n), config=config).features(test)
         for n, seed in enumerate((1, 1, 2))
     )
     assert (one == again).all()
@@ -91,7 +90,7 @@ def test_a_training_is_the_same_every_time_and_another_with_another_seed(tmp_pat
 
 def test_the_epoch_that_is_best_on_the_validation_items_wins(tmp_path: Path) -> None:
     train, valid = items("tc", 30, 1), items("tc", 10, 2)
-    model = fit(chosen("rnn", "tc", "en"), "tc", train, valid, 1, tmp_path, config=replace(SMALL, epochs=5))
+    model = learn(chosen("rnn", "tc", "en"), "tc", train, valid, 1, tmp_path, config=replace(SMALL, epochs=5))
     assert model.facts["valid"] == quality("tc", valid, model.predict(valid))
 
 
@@ -119,7 +118,7 @@ def test_what_cannot_be_learnt_is_refused() -> None:
 
 def test_a_training_that_diverges_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"the loss became (nan|inf); lower `rate`"):
-        fit(chosen("cnn", "tc", "en"), "tc", items("tc", 20, 1), [], 1, tmp_path, config=replace(SMALL, rate=1e30))
+        learn(chosen("cnn", "tc", "en"), "tc", items("tc", 20, 1), [], 1, tmp_path, config=replace(SMALL, rate=1e30))
 
 
 def test_words_are_latin_words_numbers_and_single_han_characters() -> None:
@@ -216,7 +215,9 @@ def test_de_cnn_keeps_given_vectors_as_they_are(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     config = replace(SMALL, epochs=1, freeze=True)
-    model = fit(chosen("de-cnn", "ate", "en"), "ate", items("ate", 20, 1), [], 1, tmp_path, Means(vectors=path), config)
+    model = learn(
+        chosen("de-cnn", "ate", "en"), "ate", items("ate", 20, 1), [], 1, tmp_path, Means(vectors=path), config
+    )
     general, domain = model.network.vectors.tables  # type: ignore[attr-defined]
     assert general.weight.shape[1] == 3
     assert not general.weight.requires_grad
@@ -252,13 +253,13 @@ def test_a_sentence_classifier_begins_with_given_vectors_and_may_keep_them(name:
     path.write_text("".join(f"{word} {n % 3}.0 1.0 {n % 2}.5 -1.0 0.5\n" for n, word in enumerate(words)), "utf-8")
     choice = chosen(f"{name}:width=8:epochs=1:freeze=true", "tc", "en")
     assert (choice.config.width, choice.config.freeze) == (8, True)
-    model = fit(choice, "tc", train, [], 1, tmp_path, Means(vectors=path))
+    model = learn(choice, "tc", train, [], 1, tmp_path, Means(vectors=path))
     table = model.network.embedded.tables[0].weight  # type: ignore[attr-defined]
     numbers = model.reader.vocabulary.numbers  # type: ignore[attr-defined]
     before = inputs.table(numbers, inputs.read_glove(path, numbers), 5, 0)
     assert table.shape[1] == 5
     assert all(torch.equal(table[numbers[word]], before[numbers[word]]) for word in words)
-    loose = fit(chosen(f"{name}:width=8:epochs=1", "tc", "en"), "tc", train, [], 1, tmp_path, Means(vectors=path))
+    loose = learn(chosen(f"{name}:width=8:epochs=1", "tc", "en"), "tc", train, [], 1, tmp_path, Means(vectors=path))
     assert not torch.equal(loose.network.embedded.tables[0].weight, table)  # type: ignore[attr-defined]
     assert len(loose.predict(train)) == len(train)
 
@@ -320,7 +321,7 @@ def test_encoders_of_transformers_are_fine_tuned(
     choice = chosen(f"{name}={bert[which]}", task, "en")
     config = replace(choice.config, epochs=2, rate=5e-3, threads=1)
     train = items(task, 16, 1)
-    model = fit(choice, task, train, [], 1, tmp_path, config=config)
+    model = learn(choice, task, train, [], 1, tmp_path, config=config)
     said = model.predict(train)
     assert len(said) == len(train)
     assert model.features(train).shape[0] == len(train)
@@ -346,7 +347,7 @@ def test_bert_pt_is_trained_on_domain_text_and_on_reading_comprehension_first(
         comprehension=squad(tmp_path / "squad", 12),
     )
     train, choice = items("ate", 20, 1), chosen(f"bert-pt={bert['bert']}", "ate", "en")
-    model = fit(choice, "ate", train, [], 1, tmp_path / "a", means, replace(choice.config, epochs=1))
+    model = learn(choice, "ate", train, [], 1, tmp_path / "a", means, replace(choice.config, epochs=1))
     assert model.facts["post_texts"] == len({text for text, _ in opinions(20, 7)} | {item.text for item in train})
     assert (model.facts["post_questions"], model.facts["post_questions_cut"]) == (12, 0)
 

@@ -29,7 +29,8 @@ from builder.models.paper.fine_tuning import train_writer
 from builder.models.paper.generate import Watch
 from builder.models.paper.models import VerdictScore
 from builder.models.paper.pretrained import Base
-from builder.models.paper.seq2seq_settings import Asking, Seq2SeqConfig
+from builder.models.paper.seq2seq import Seq2SeqConfig
+from builder.models.paper.templates import Asking
 from builder.models.saved import load, save
 from builder.models.tagger import Tagger, train_tagger
 from builder.models.tagger_network import TaggerNetwork

@@ -19,8 +19,8 @@ from test_classify import items
 from tiny_mt5 import make_base
 from torch import nn
 
-from builder.augment.bench.cells import fit
 from builder.augment.bench.classifiers import MODELS, ClassifierConfig, Means, Task, chosen
+from builder.augment.bench.learn import learn
 from builder.augment.method_settings import (
     CBertSettings,
     ContextSettings,
@@ -105,7 +105,7 @@ def test_a_classifier_learns_and_reads_on_the_device_what_it_does_on_the_host(
     base = tiny_hub.save(tmp_path / "base", "bert") if MODELS[name].bases else ""
     kind = chosen(f"{name}={base}" if base else name, task, "en")
     there, here = (
-        fit(kind, task, train, train[:4], 1, tmp_path / place, Means(base, device=place), config)
+        learn(kind, task, train, train[:4], 1, tmp_path / place, Means(base, device=place), config)
         for place in ("meta", "cpu")
     )
     assert device_of(there.network) == device  # type: ignore[attr-defined]

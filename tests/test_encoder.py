@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,7 @@ from builder.learning.encode import PLACES, Vocabulary, average_tokens, collate,
 from builder.learning.encode import batches as make_batches
 from builder.learning.loop import TrainingStep, course_of, decayed_groups, scope
 from builder.learning.task import EncoderTuning, Example, TaggerConfig, discriminator_data
-from builder.models import kinds
+from builder.models import kinds, network
 from builder.models.discriminator import train_discriminator
 from builder.models.encoder import (
     Bert,
@@ -40,6 +42,7 @@ from builder.models.saved import load, save
 from builder.models.tagger import Tagger, train_tagger
 from builder.models.tagger_network import TaggerNetwork
 from builder.pipeline import builds
+from builder.pipeline.stages import self_train
 
 TRAIN, VALID = [review(i) for i in range(60)], [review(i) for i in range(1000, 1012)]
 TEXTS = [example.text for example in TRAIN]
@@ -487,6 +490,41 @@ def test_a_build_with_an_encoder_ends_in_a_release_and_its_models_name_no_path(b
         assert str(built) not in json.dumps(kept), "no path of this machine in a model"
     kept_base = builds.remembered(built / "w").resolved.config.encoder.base
     assert kept_base == str((built / "base").resolve()), "a build that is resumed in another folder finds it"
+
+
+def test_a_build_keeps_no_checkpoint_of_a_model_that_is_saved(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stage that runs again reads its models; one that is killed in its second round trains that alone."""
+    models = shutil.copytree(built / "w", tmp_path / "w") / "models"
+    assert not list(models.glob("*.training/*.safetensors"))
+    trainings: list[object] = []
+    monkeypatch.setattr(network, "train_on", partial(count_training, trainings, network.train_on))
+    monkeypatch.chdir(built)
+    assert run("run", "self_train", "--workdir", tmp_path / "w", "--force").exit_code == 0
+    assert trainings == []
+    shutil.rmtree(models / "D1")
+    with monkeypatch.context() as patch:
+        patch.setattr(self_train, "predict_splits", partial(kill_round, "D1", self_train.predict_splits))
+        assert "killed" in str(run("run", "self_train", "--workdir", tmp_path / "w", "--force").exception)
+    assert len(trainings) == 1, "D0 was read, D1 was trained"
+    assert run("run", "self_train", "--workdir", tmp_path / "w").exit_code == 0
+    assert len(trainings) == 1, "D1 was saved before the kill"
+    digests = [
+        json.loads((w / "models" / "D1" / "config.json").read_text())["digest"] for w in (built / "w", tmp_path / "w")
+    ]
+    assert digests[0] == digests[1]
+
+
+def count_training(trainings: list[object], train_on: Callable[..., object], *rest: object) -> object:
+    trainings.append(rest)
+    return train_on(*rest)
+
+
+def kill_round(name: str, predict: Callable[..., object], *rest: object) -> object:
+    if name in rest:
+        raise RuntimeError("killed")
+    return predict(*rest)
 
 
 def test_extract_reads_with_the_model_on_an_encoder(built: Path, tmp_path: Path) -> None:

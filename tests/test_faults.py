@@ -145,7 +145,7 @@ def test_a_model_file_that_is_lost_or_damaged_is_named_and_made_again(
     if (harm, lost) == ("missing", "weights.safetensors"):
         mended = here("run", "discriminate", "--workdir", again.workdir, "--force")
         assert mended.code == 0, mended.err
-        assert path.read_bytes() == content, "the same training, from its checkpoints"
+        assert path.read_bytes() == content, "the same training"
 
 
 # ---- others at the same time

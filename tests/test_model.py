@@ -8,7 +8,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -18,10 +18,19 @@ from builder.core.errors import ConfigError, ModelError, OutputError
 from builder.core.records import POLARITIES, Element, Polarity, Span, Triplet
 from builder.learning import checkpoint, loop
 from builder.learning.encode import Encoder, Vocabulary, batches, collate, windows
-from builder.learning.task import DiscriminatorConfig, Example, JudgedReview, TaggerConfig, discriminator_data, sized
-from builder.models.discriminator import Discriminator, train_discriminator
+from builder.learning.task import (
+    DiscriminatorConfig,
+    Example,
+    JudgedReview,
+    Progress,
+    TaggerConfig,
+    discriminator_data,
+    sized,
+)
+from builder.models import saved
+from builder.models.discriminator import Discriminator, identify_training, train_discriminator
 from builder.models.network import Spans, TextContext
-from builder.models.saved import load, save
+from builder.models.saved import load, save, train_once
 from builder.models.tagger import Tagger, learnable, propose, read_texts, train_tagger
 from builder.models.tagger_network import TaggerNetwork
 from builder.models.text_reading import ASPECT, LIMIT, OPINION, is_torn, place_of, runs, settle
@@ -149,6 +158,10 @@ class Killed(Exception):
     pass
 
 
+def kill(*_: object) -> None:
+    raise Killed
+
+
 def kill_in(epoch: int) -> object:
     def progress(done: int, total: int, note: str) -> None:
         if note.startswith(f"epoch {epoch}/") and done > (epoch - 0.5) * total / TINY.epochs:
@@ -200,6 +213,68 @@ def test_a_checkpoint_of_other_data_is_removed_and_not_used(tmp_path: Path) -> N
     clean = train_discriminator(JUDGED[:50], [], short, 1, tmp_path / "clean")
     train_discriminator(JUDGED[50:100], [], short, 1, tmp_path / "used")
     assert weights(train_discriminator(JUDGED[:50], [], short, 1, tmp_path / "used")) == weights(clean)
+
+
+@dataclass
+class TrainedOnce:
+    """A short training of a judge by `train_once`, and how often it was trained."""
+
+    place: Path
+    trainings: int = 0
+
+    def get(self, name: str, progress: Progress | None = None) -> Discriminator:
+        checkpoints = self.place / "training"
+
+        def train() -> Discriminator:
+            self.trainings += 1
+            return train_discriminator(JUDGED, JUDGED_VALID, TINY_JUDGE, 1, checkpoints, progress)
+
+        unique = identify_training(JUDGED, JUDGED_VALID, TINY_JUDGE, 1, "")
+        return train_once(unique, checkpoints, self.place / name, "cpu", train)
+
+    def weights_in(self, name: str) -> Path:
+        return self.place / name / "weights.safetensors"
+
+
+def test_a_saved_model_stands_for_its_training_whose_checkpoints_go(judge: Discriminator, tmp_path: Path) -> None:
+    once = TrainedOnce(tmp_path)
+    first, second, again = (once.get(name) for name in ("A0", "C0", "A0"))
+    assert once.trainings == 1
+    assert first.digest == second.digest == again.digest == judge.digest
+    assert not list((tmp_path / "training").glob("*.safetensors")), "checkpoints go"
+    assert once.weights_in("A0").stat().st_ino == once.weights_in("C0").stat().st_ino, "equal weights lie there once"
+    assert load(tmp_path / "C0").digest == judge.digest
+
+
+@pytest.mark.parametrize("name", ["A0", "C0"])
+def test_a_saved_model_that_is_damaged_is_trained_again_and_damages_no_other(
+    judge: Discriminator, tmp_path: Path, name: str
+) -> None:
+    once = TrainedOnce(tmp_path)
+    once.get("A0")
+    whole = once.weights_in("A0").read_bytes()
+    once.weights_in("A0").write_bytes(whole[:-9])
+    assert once.get(name).digest == judge.digest
+    assert once.trainings == 2
+    assert load(tmp_path / name).digest == judge.digest
+
+
+@pytest.mark.parametrize("killed", ["in an epoch", "when it is saved", "when it is settled"])
+def test_a_training_that_was_killed_is_carried_on_and_settled(
+    killed: str, judge: Discriminator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "SAVE_STEPS", 1)
+    once = TrainedOnce(tmp_path)
+    stopped = kill_in(4) if killed == "in an epoch" else None
+    with monkeypatch.context() as patch:
+        if killed != "in an epoch":
+            patch.setattr(saved, "save" if killed == "when it is saved" else "settle", kill)
+        with pytest.raises(Killed):
+            once.get("A0", stopped)  # type: ignore[arg-type]
+    seen: list[str] = []
+    assert once.get("A0", lambda done, total, note: seen.append(note)).digest == judge.digest
+    assert [note for note in seen if note.startswith(("epoch 1/", "epoch 2/", "epoch 3/"))] == []
+    assert not list((tmp_path / "training").glob("*.safetensors"))
 
 
 def test_training_leaves_the_random_state_and_the_settings_of_torch_alone(tmp_path: Path) -> None:

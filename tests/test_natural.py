@@ -7,10 +7,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from augmenting import eda_alone
 
 from builder.augment import settings
 from builder.augment.methods import eda
-from builder.augment.records import Mark, Sentence, applied
+from builder.augment.records import Mark, Method, Sentence, applied
 from builder.augment.settings import Given, make_settings
 from builder.reviews.repair import fold
 
@@ -35,12 +36,9 @@ def made(one: Sentence, operation: str, texts: tuple[str, ...] = TEXTS, **option
     }
 
 
-def alone(operation: str, texts: tuple[str, ...] = TEXTS, **options: object) -> eda.Eda:
-    """`eda` with one of its operations."""
+def alone(operation: str, texts: tuple[str, ...] = TEXTS, **options: object) -> Method:
     asked = make_settings({f"eda.{key}": value for key, value in options.items()})
-    method = settings.make_method("eda", replace(asked, given=Given(texts=texts)))
-    assert isinstance(method, eda.Eda)
-    return replace(method, operations=(operation,))
+    return eda_alone(settings.make_method("eda", replace(asked, given=Given(texts=texts))), operation)
 
 
 def test_an_adverb_an_opener_and_a_closer_come_only_where_their_neighbours_stood_beside_them() -> None:

@@ -8,15 +8,13 @@ from typing import Any
 import pytest
 
 from builder.core.records import Token
-from builder.engine.constituents import Constituent, Phrase, Term
+from builder.engine.constituents import AspectChoice, Constituent, Phrase, Scene, Term
 from builder.engine.pairing import (
     pair_by_path,
     pair_by_pattern,
     pair_in_sentence,
-    select_pairers,
 )
 from builder.engine.symbols import ADV, ASPECT, COP, CURRENT, DE, HAVE, NOUN, OPINION, VERB
-from builder.engine.units import AspectChoice, Scene
 from builder.language.lexicon.resources import OpinionEntry
 from builder.language.lexicon.rules import Rule
 
@@ -92,10 +90,9 @@ def test_a_pattern_names_its_aspect_and_spells_what_it_matched() -> None:
 )
 def test_a_pattern_reads_the_opinions_and_clauses_that_it_is_for(params: dict[str, Any], reads: bool) -> None:
     made = pair_by_pattern(rule(pattern="TARGET (ADV)* CURRENT", **params))
-    asked = select_pairers([("made", made)], "taste.salty", is_named=True)
-    choice = asked[0][1](SUBJECT) if asked else None
+    choice = made(SUBJECT) if made.may_answer("taste.salty", is_named=True) else None
     assert words(choice) == (["湯頭"] if reads else None)
-    assert select_pairers([("made", made)], "taste.salty", is_named=False) == ()
+    assert not made.may_answer("taste.salty", is_named=False)
 
 
 def test_a_pattern_for_two_aspects_wants_two_of_them() -> None:

@@ -26,9 +26,9 @@ from builder.models.paper.fine_tuning import load, save, train_referee, train_wr
 from builder.models.paper.generate import write
 from builder.models.paper.models import AnswerScore, Referee, Writer, problem_counts
 from builder.models.paper.pretrained import MAX_UNKNOWN, Base, check_characters, decode, load_base, unknown
-from builder.models.paper.seq2seq_settings import Asking, Seq2SeqConfig
+from builder.models.paper.seq2seq import Seq2SeqConfig
 from builder.models.paper.squad import pretrain, read_squad
-from builder.models.paper.templates import triple_of
+from builder.models.paper.templates import Asking, triple_of
 
 CONFIG = Seq2SeqConfig(epochs=1, max_output=40, batch_tokens=600, threads=1)
 EXAMPLES = [

@@ -158,6 +158,36 @@ def test_each_setting_that_a_paper_leaves_open_is_a_departure_that_a_row_of_the_
         assert f"| {shown.shown} | `{shown.command}` |" in page
 
 
+@pytest.mark.parametrize(
+    ("name", "method", "stands_in", "departure"),
+    [
+        ("masked-seq2seq-2020", "masked-seq2seq", "BART for MASS", "mass"),
+        ("boostaug-2022", "bert", "`bert` for WordEmbsAug", "likely_words"),
+    ],
+)
+def test_a_row_that_runs_what_stands_in_for_a_method_of_its_paper_says_so(
+    name: str, method: str, stands_in: str, departure: str
+) -> None:
+    listed = [row.command for row in read_faithfulness(name).shown if row.stands_in == stands_in]
+    assert listed == [row.command for row in read_faithfulness(name).shown if departure in row.departs]
+    section = SECTIONS[NAMES.index(name)]
+    running = [
+        words[words.index("--workdir" if words[0] == "bench" else "--output") + 1]
+        for title, words in commands()
+        if title.startswith(section) and method in list_methods(name, words)
+    ]
+    assert set(listed) == set(running), "a preset's methods are those of a command that names none"
+
+
+def list_methods(name: str, words: list[str]) -> list[str]:
+    """The methods that a command of the page runs, those behind a filter too."""
+    if words[0] == "augment":
+        return [words[1]]
+    default = str(read_preset(name, "bench")["methods"].value)
+    methods = words[words.index("--methods") + 1] if "--methods" in words else default
+    return [part for method in methods.split(",") for part in re.split(r":(?:backend=)?", method)]
+
+
 SECTIONS = ("Iterative weak supervision", "Masked sequence", "Conditional BERT", "Filtered augmentation")
 
 

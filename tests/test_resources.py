@@ -413,7 +413,7 @@ def _without(key: str) -> Callable[[str], str]:
         ),
         (
             {"a": RULE + 'miss = [{ txt = "香麵" }]\n'},
-            r"a\.toml:\d: rule 'subject': an example is .*; write \{ text = ",
+            r"a\.toml:\d: rule 'subject': an example is .*; write \"TEXT → ",
         ),
     ],
 )

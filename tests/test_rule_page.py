@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from chromium import Browser, serving
@@ -18,7 +19,7 @@ from builder.engine.engine import Engine
 from builder.engine.reader import Reader, Recipe, make_reader
 from builder.engine.rule_changes import compare_triplets, quote_triplet
 from builder.language.lexicon.folders import SHIPPED, folders_in
-from builder.language.lexicon.rules import Rule, load_rules, read_name, write_rule
+from builder.language.lexicon.rules import Rule, RuleExample, load_rules, read_name, write_rule
 from builder.pages.rule_page import RuleBook, RuleWorker, rule_site
 from builder.pipeline.rule_report import draft as write_draft
 
@@ -69,7 +70,6 @@ def test_the_text_of_a_rule_reads_as_the_same_rule(rule: object, tmp_path: Path)
 
 def test_text_with_every_odd_character_survives() -> None:
     from dataclasses import replace
-    from types import MappingProxyType
 
     rule = load_rules()[0]
     odd = 'a"b\\c\n\t\x7f\x01\U0001f35c'
@@ -94,11 +94,34 @@ def test_a_text_that_is_no_rule_says_so_in_a_line(text: str, message: str) -> No
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize("given", ["hit = 3", 'hit = ["x"]', 'hit = [{ text = "x", triplets = [3] }]', "miss = [3]"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        "hit = 3",
+        'hit = ["x"]',
+        'hit = ["x → 甲|乙"]',
+        'miss = ["x → 甲|乙|POS 丙|丁|NEG"]',
+        "miss = [3]",
+        'hit = [{ text = "x", triplets = [3] }]',
+    ],
+)
 def test_an_example_that_is_none_is_an_error_with_its_line(given: str, tmp_path: Path) -> None:
     (tmp_path / "one.toml").write_text(f'[a]\nkind = "words"\norder = 1\nabout = ""\n{given}\n', encoding="utf-8")
     with pytest.raises(ResourceError, match=r"one\.toml:5: rule 'a': .*example"):
         load_rules(tmp_path)
+
+
+def test_an_example_is_written_in_a_line_and_read_again_whatever_its_text_holds(tmp_path: Path) -> None:
+    told = [("座位很擠", ("座位|擠|NEG",)), ("a → b", ()), ("c → d, e", ("c|d, e|POS", "甲|乙|NEU")), ('"甲" \\', ())]
+    examples = tuple(RuleExample(text, triplets, must=False) for text, triplets in told)
+    rule = Rule("mine", "words", 1, "", MappingProxyType({"words": {}}), examples, "")
+    (tmp_path / "mine.toml").write_text(write_rule(rule), encoding="utf-8")
+    assert load_rules(tmp_path)[0].examples == examples
+    table = (
+        '[mine]\nkind = "words"\norder = 1\nabout = ""\nmiss = [{ text = "座位很擠", triplets = ["座位|擠|NEG"] }]\n'
+    )
+    (tmp_path / "mine.toml").write_text(table, encoding="utf-8")
+    assert load_rules(tmp_path)[0].examples == examples[:1]
 
 
 def test_every_rule_is_listed_with_where_it_comes_from(book: RuleBook) -> None:
@@ -383,4 +406,4 @@ def test_the_command_prints_a_table_that_loads(tmp_path: Path) -> None:
 )
 def test_a_sentence_in_simplified_characters_has_a_draft(tmp_path: Path, text: str, triplet: str, shown: str) -> None:
     (rule,) = tomllib.loads(write_draft(tmp_path, text, triplet)).values()
-    assert rule["hit"][0]["triplets"] == [shown]
+    assert rule["hit"][0].endswith(f" → {shown}")

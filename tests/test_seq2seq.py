@@ -24,8 +24,7 @@ from builder.learning.checkpoint import tensor_digest, weights_of
 from builder.learning.processes import spread
 from builder.models.paper.fine_tuning import fine_tune
 from builder.models.paper.pretrained import Base, load_base
-from builder.models.paper.seq2seq import FineTuned, TokenPair, batches, cut, fit
-from builder.models.paper.seq2seq_settings import Seq2SeqConfig
+from builder.models.paper.seq2seq import FineTuned, Seq2SeqConfig, TokenPair, batches, cut, fit
 from builder.models.paper.templates import answer, question
 
 CONFIG = Seq2SeqConfig(epochs=2, max_output=60, batch_tokens=160, threads=1, rate=3e-3)

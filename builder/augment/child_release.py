@@ -1,6 +1,6 @@
 """A child release: the parent's files as they are, plus an augmentation layer and what is said about both.
 
-In: an `AugmentPlan`, the parent, and what was judged and measured. Out: a `ChildRelease` with the layer, its entry in
+In: `ReleaseOptions`, the parent, and what was judged and measured. Out: a `ChildRelease` with the layer, its entry in
 the manifest, and the rejected candidates in rejected/SPLIT-LAYER.jsonl.
 
 The parent is another dataset; its name, version and digest are in the manifest. The child has a name and version
@@ -20,7 +20,7 @@ from typing import Any
 
 from builder import __version__
 from builder.augment.records import Method
-from builder.augment.run import Judgement, Plan, Rejected, count_reasons
+from builder.augment.run import AugmentOptions, Judgement, Rejected, count_reasons
 from builder.augment.settings import relevant_settings
 from builder.augment.views import Keep, View
 from builder.core.errors import ReleaseError
@@ -32,14 +32,14 @@ from builder.release.reading import FORMAT, Existing, existing, parsed, rows, ve
 from builder.release.statistics import statistics
 from builder.release.verify import verify
 
-# ---- The plan and its outcome
+# ---- The options and the outcome
 
 TRAIN = "train"
 """The split that is augmented: the others are for measuring."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AugmentPlan(Plan):
+class ReleaseOptions(AugmentOptions):
     """`judge`: a working directory whose models are asked which labels survived."""
 
     release: Path
@@ -228,7 +228,7 @@ def _holds(target: Path, files: package.Files) -> bool:
 
 
 def describe_layer(
-    plan: AugmentPlan,
+    options: ReleaseOptions,
     parent: Existing,
     method: Method,
     taken: Mapping[str, object],
@@ -241,16 +241,16 @@ def describe_layer(
         "split": TRAIN,
         "rows": len(judged.kept),
         "sources": sentences,
-        "view": plan.view,
-        "keep": plan.keep,
-        "method": plan.method,
+        "view": options.view,
+        "keep": options.keep,
+        "method": options.method,
         "signature": method.signature,
         "model_digest": getattr(method, "digest", None),
-        "seed": plan.seed,
-        "copies": plan.copies,
-        "candidates": plan.candidates,
-        "limit": plan.limit,
-        "config": relevant_settings(plan.settings, plan.method),
+        "seed": options.seed,
+        "copies": options.copies,
+        "candidates": options.candidates,
+        "limit": options.limit,
+        "config": relevant_settings(options.settings, options.method),
         "parent": {
             "name": parent.manifest["name"],
             "version": parent.manifest["version"],

@@ -33,8 +33,6 @@ from builder.reviews.text import clauses
 
 # ---- Cues
 
-_ENGLISH = "english.txt"
-
 
 def read_words(name: str) -> list[tuple[str, list[str]]]:
     """(kind, words) of each line of a file of this folder."""
@@ -49,15 +47,9 @@ def english_words() -> Mapping[str, frozenset[str]]:
     grammar).
     """
     by_kind: dict[str, set[str]] = {}
-    for kind, words in read_words(_ENGLISH):
-        if kind != "same":
-            by_kind.setdefault(kind, set()).update(words)
+    for kind, words in read_words("english.txt"):
+        by_kind.setdefault(kind, set()).update(words)
     return {kind: frozenset(words) for kind, words in by_kind.items()}
-
-
-def english_sets() -> list[list[str]]:
-    """Words that mean the same, for where no WordNet is at hand."""
-    return [words for kind, words in read_words(_ENGLISH) if kind == "same"]
 
 
 Sort = Literal["opinion", "negator", "degree", "contrast", "aspect", "other"]
@@ -86,14 +78,9 @@ class Cues:
         """How often each cue stands in a text."""
         if self.spaced:
             return Counter(cue for word in fold(text).split() if (cue := self.table.get(word)))
-        return Counter(cue for _, _, cue in self._read(fold(text)))
+        return Counter(self._read(fold(text)))
 
-    def spans(self, text: str) -> list[tuple[int, int, Cue]]:
-        """Where each cue stands in a Chinese text, in code points."""
-        places = [i for i, char in enumerate(text) for _ in fold(char)]
-        return [(places[start], places[end - 1] + 1, cue) for start, end, cue in self._read(fold(text))]
-
-    def _read(self, shown: str) -> Iterator[tuple[int, int, Cue]]:
+    def _read(self, shown: str) -> Iterator[Cue]:
         """The cues of a folded text. What is only known as another word (特別,
         which holds a negator) is passed over.
         """
@@ -103,7 +90,7 @@ class Cues:
             word = next((word for word in words if word in self.table), shown[at])
             cue = self.table.get(word)
             if cue and cue.sort != "other":
-                yield at, at + len(word), cue
+                yield cue
             at += len(word)
 
 
@@ -159,9 +146,7 @@ SHORTEST, LONGEST = 0.5, 2.0
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A candidate with its text and the place of every mark in it; None where an edit touches a mark that the
-    candidate does not relabel.
-    """
+    """A candidate with its text and the place of every mark in it, see `place_marks`."""
 
     source: Sentence
     candidate: Rewrite
@@ -176,25 +161,30 @@ class Trial:
 
     @property
     def judged(self) -> bool:
-        """Whether a polarity hangs on the text that the method did not mean to change."""
-        return not self.relabelled and judged(self.source)
-
-
-def judged(source: Sentence) -> bool:
-    """Whether a polarity hangs on the text. For terms alone (no polarity, no label) no cue matters."""
-    return source.label is not None or any(mark.polarity for mark in source.marks)
+        """Whether a polarity hangs on the text that the method did not mean to change. For terms alone (no polarity, no
+        label) no cue matters.
+        """
+        source = self.source
+        return not self.relabelled and (source.label is not None or any(mark.polarity for mark in source.marks))
 
 
 def make_trial(source: Sentence, candidate: Rewrite, cues: Cues) -> Trial:
-    """Apply a candidate; marks are placed by arithmetic, never by searching."""
+    """Apply a candidate."""
+    return Trial(source, candidate, cues, applied(source.text, candidate.edits), place_marks(source.marks, candidate))
+
+
+def place_marks(marks: Sequence[Mark], candidate: Rewrite) -> tuple[Mark | None, ...]:
+    """Where each mark stands after a candidate and what it is then, by arithmetic, never by searching; None where an
+    edit touches one that the candidate does not relabel.
+    """
     changed = {(change.start, change.end): change for change in candidate.changed}
-    marks: list[Mark | None] = []
-    for mark in source.marks:
+    out: list[Mark | None] = []
+    for mark in marks:
         span = mark.start, mark.end
         change = changed.get(span)
         place = replaced(span, candidate.edits) if change else moved(span, candidate.edits)
-        marks.append(Mark(*place, mark.kind, change.polarity if change else mark.polarity) if place else None)
-    return Trial(source, candidate, cues, applied(source.text, candidate.edits), tuple(marks))
+        out.append(Mark(*place, mark.kind, change.polarity if change else mark.polarity) if place else None)
+    return tuple(out)
 
 
 def bad_edits(trial: Trial) -> bool:
@@ -330,31 +320,6 @@ def broken(trial: Trial, label_safe: bool = True) -> str | None:
     return next((reason for reason in asked if CONSTRAINTS[reason](trial)), None)
 
 
-def may_not_come(source: Sentence) -> tuple[Sort, ...]:
-    """The sorts of cues of which the predicates above let no new one into a sentence (negators and degree words: near
-    a label).
-    """
-    sorts: tuple[Sort, ...] = ("contrast", "aspect") if source.marks else ()
-    return (*sorts, "negator", "degree", "opinion") if judged(source) else sorts
-
-
-def must_stay(source: Sentence, cues: Cues) -> list[Span]:
-    """Where cues stand in a Chinese sentence that the predicates above let none lose."""
-    if not judged(source):
-        return []
-    sorts = (
-        ("negator", "degree")
-        if any(mark.kind == "opinion" for mark in source.marks)
-        else ("negator", "degree", "opinion")
-    )
-    near = [(0, len(source.text))] if source.label is not None else _clauses(source.text, source.marks)
-    return [
-        (start, end)
-        for start, end, cue in cues.spans(source.text)
-        if cue.sort in sorts and any(a <= start < b for a, b in near)
-    ]
-
-
 def _changed(trial: Trial, sort: Sort, before: str, after: str) -> tuple[Counter[Cue], Counter[Cue]]:
     """(cues of a sort that came, cues that went)."""
     old, new = (
@@ -372,10 +337,6 @@ def _near(trial: Trial, sort: Sort) -> tuple[Counter[Cue], Counter[Cue]]:
 
 
 def _beside(text: str, marks: Sequence[Mark]) -> str:
-    return "\n".join(text[start:end] for start, end in _clauses(text, marks))
-
-
-def _clauses(text: str, marks: Sequence[Mark]) -> list[Span]:
     """The clauses of a text that hold a mark."""
-    parts = [(part.start, part.end) for part in clauses(text)]
-    return [(start, end) for start, end in parts if any(mark.start < end and start < mark.end for mark in marks)]
+    parts = (part for part in clauses(text) if any(mark.start < part.end and part.start < mark.end for mark in marks))
+    return "\n".join(text[part.start : part.end] for part in parts)

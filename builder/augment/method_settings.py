@@ -215,7 +215,7 @@ class MaskedSeq2SeqSettings(InDomain):
     most: int = field(default=0, metadata=LATER)
     """Tokens written at once at most, and one more; 0: as many as `r` says."""
     whole: bool = field(default=True, metadata=LATER)
-    """Fragments are whole words, punctuation stays, and nothing is written that a constraint would reject."""
+    """Fragments are whole words, and punctuation stays."""
     pretrain_epochs: int = 4
     epochs: int = 8
 

@@ -1,24 +1,33 @@
 """The driver of augmentation: sentences go in, what the constraints keep of a method's proposals comes out.
 
-A release (builder.augment.run_release), a file (builder.augment.run_file) and a bench (builder.augment.bench.augmented)
-only read, write and say which texts may not be made. With a crew, proposals are made in chunks that are kept under the
-working directory; without, at once.
+A release and a file (builder.augment.outputs) and a bench (builder.augment.bench.augmented) only read, write and say
+which texts may not be made. Every candidate is kept or rejected with a reason code, and counted.
 
-From proposals to what is kept: every candidate is kept or rejected with a reason code, and counted. Pure.
+With a crew, proposals are made in chunks: files under the working directory, each whole or not there, in a folder that
+bears the hash of all that they depend on. Settings go to workers as a file. Without a crew all are made at once.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence, Set
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import asdict, dataclass, field, replace
+from multiprocessing import parent_process
 from pathlib import Path
+from typing import Any
 
-from builder.augment import constraints, proposing
+from builder.augment import constraints
 from builder.augment.constraints import Cues, Trial, bad_edits, broken, make_trial, respaced, spelt
-from builder.augment.records import Edit, Method, Rewrite, Sentence
+from builder.augment.methods.boostaug import CODE, BoostAug
+from builder.augment.records import Edit, Mark, Method, Rewrite, Sentence, rewrite_of
 from builder.augment.settings import AugmentSettings, Given, make_method
-from builder.core.shards import Crew
+from builder.core.code import code_digest
+from builder.core.config import filled, flat
+from builder.core.files import Kept, key_of, write_atomically
+from builder.core.progress import bar
+from builder.core.shards import Crew, Job, Parcel
+from builder.language.lexicon.folders import SHIPPED, Folders
 from builder.release.manifest import sha256
 
 NOTHING = "nothing-to-change"
@@ -154,9 +163,9 @@ def lost(judged: Judgement, gone: Set[int], reason: str) -> Judgement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What a user asks for, of a release or a file. `candidates` are proposed a sentence, up to `copies` kept; `limit`
-    takes so many sentences by chance (0: all).
+class AugmentOptions:
+    """The options of the command, for a release and for a file. `candidates` are proposed a sentence, up to `copies`
+    kept; `limit` takes so many sentences by chance (0: all).
     """
 
     method: str
@@ -173,44 +182,32 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of a method: `candidates` proposals a sentence of `given`, of which up to `copies` are kept;
-    `seen` are the texts that may not be made, `private` says which show personal data.
+    """What is asked of a method: the options, whose settings say what is given. `seen` are the texts that may not be
+    made, `private` says which show personal data.
     """
 
-    method: str
-    settings: AugmentSettings
-    given: Given
-    copies: int
-    candidates: int
-    seed: int
+    options: AugmentOptions
     seen: Seen
     private: Callable[[str], bool] = lambda text: False
 
 
-def load_method(request: Request) -> Method:
-    """The method with its settings and all that it may learn from."""
-    return make_method(request.method, replace(request.settings, given=request.given))
-
-
-def judge_proposals(
-    request: Request, method: Method, workdir: Path | None = None, crew: Crew | None = None
-) -> Judgement:
+def judge_proposals(request: Request, method: Method, crew: Crew | None = None) -> Judgement:
     """What is kept and what is rejected of the method's proposals, in the order of the sentences.
 
     Where `redraws` allow it, sentences that keep too few are asked for more candidates by another seed.
     """
-    settings, given = replace(request.settings, given=request.given), request.given
+    options, settings = request.options, request.options.settings
+    given = settings.given
     chinese = given.language == "zh"
     cues = constraints.chinese(given.folders.load_lexicon()) if chinese else constraints.english_cues()
-    sieve = Sieve(request.copies, cues, request.seen, request.private, settings.label_safe)
+    sieve = Sieve(options.copies, cues, request.seen, request.private, settings.label_safe)
     sentences: Sequence[Sentence] = given.sentences
     for draw in range(1 + settings.redraws):
-        candidates, seed = request.candidates * (1 + draw), request.seed + draw
-        if crew is None or workdir is None:
-            proposals = method.propose(sentences, candidates, seed)
+        drawn = replace(options, candidates=options.candidates * (1 + draw), seed=options.seed + draw)
+        if crew is None:
+            proposals = method.propose(sentences, drawn.candidates, drawn.seed)
         else:
-            asked = proposing.Asked(request.method, sentences, candidates, seed)
-            proposals = proposing.proposals(asked, settings, method, workdir, crew)
+            proposals = propose(drawn, method, sentences, crew)
         sieve.sift(zip(sentences, proposals, strict=True))
         if not (sentences := sieve.lacking(sentences)):
             break
@@ -223,3 +220,107 @@ def draw_places(ids: Sequence[str], limit: int, seed: int) -> list[int]:
     if not limit or limit >= len(ids):
         return places
     return sorted(sorted(places, key=lambda at: sha256(f"{seed} {ids[at]}".encode()))[:limit])
+
+
+# ---- Proposals by a crew
+
+CHUNK = 256
+_MODELS = ("**/weights.safetensors", "**/model.json")
+"""What loading a method needs; checkpoints of other trainings stay here."""
+
+
+def propose(
+    options: AugmentOptions, method: Method, sentences: Sequence[Sentence], crew: Crew
+) -> Iterator[tuple[Rewrite, ...]]:
+    """The candidates of each of some given sentences, in order; `method` is loaded as each worker loads it.
+
+    A filter's folds are the work: each is trained, proposed to and read by one worker; what they say together is
+    sifted here. Else the work is chunks of sentences, and the candidates of each are kept in a file.
+    """
+    name, copies, seed, folders = options.method, options.candidates, options.seed, options.settings.given.folders
+    arguments = (name, *_pack_settings(options.settings, options.workdir))
+    if isinstance(method, BoostAug):
+        due = method.due(copies, seed)
+        readings = crew.map(Job(_prepare, (*arguments, True), _read_fold), [(number, copies, seed) for number in due])
+        for number, rows in zip(due, readings, strict=True):
+            method.keep(number, copies, seed, rows)
+        yield from method.propose(sentences, copies, seed)
+        return
+    own_words = folders.files_digest if folders != SHIPPED else ""
+    key = key_of(code_digest(*CODE), method.signature, copies, seed, sentences, own_words)
+    chunks = Kept(options.workdir / "augment" / f"{name}-{key}")
+    tasks = [(sentences[at : at + CHUNK], copies, seed) for at in range(0, len(sentences), CHUNK)]
+    before = [chunks.find(f"{number:06d}") for number in range(len(tasks))]
+    due_tasks = [task for task, answer in zip(tasks, before, strict=True) if answer is None]
+    answers = crew.map(Job(_prepare, (*arguments, False), _propose_chunk), due_tasks)
+    with bar(len(sentences), name, " sentences") as shown:
+        for number, answer in enumerate(before):
+            if answer is None:
+                answer = chunks.put(f"{number:06d}", next(answers))
+            shown.update(len(answer))
+            yield from (tuple(map(rewrite_of, rows)) for rows in answer)
+
+
+def _pack_settings(settings: AugmentSettings, workdir: Path) -> tuple[Parcel, Parcel]:
+    """The settings with all that may be learnt from as a file, and the trained models: too much for every task."""
+    content = dumped(settings)
+    folder = workdir / "augment" / f"settings-{sha256(content)[:16]}"
+    write_atomically(folder / "settings.json", content)
+    assert settings.given.models is not None, "the frame says where models are kept"
+    settings.given.models.mkdir(parents=True, exist_ok=True)
+    return Parcel.of(folder), Parcel.of(settings.given.models, *_MODELS)
+
+
+def _prepare(name: str, folder: Path, models: Path, trains: bool) -> Method:
+    """A worker's own method, of what the first process trained and kept. Where nothing is trained it takes one thread,
+    for other workers have the other cores.
+    """
+    settings = loaded((folder / "settings.json").read_bytes(), models)
+    return make_method(name, settings if trains or parent_process() is None else replace(settings, threads=1))
+
+
+def _read_fold(method: BoostAug, task: tuple[int, int, int]) -> list[Any]:
+    return method.read(*task)
+
+
+def _propose_chunk(method: Method, task: tuple[Sequence[Sentence], int, int]) -> list[Any]:
+    sentences, copies, seed = task
+    return [[asdict(rewrite) for rewrite in rewrites] for rewrites in method.propose(sentences, copies, seed)]
+
+
+# ---- Settings as a file that travels to workers
+
+
+def dumped(settings: AugmentSettings) -> bytes:
+    """All of `settings` but where models are kept."""
+    given = asdict(replace(settings.given, models=None)) | {"held": sorted(settings.given.held)}
+    own = {key: value for key, value in flat(replace(settings, given=Given())).items() if not key.startswith("given.")}
+    content = json.dumps({"own": own, "given": given}, ensure_ascii=False, default=str)  # str: paths of folders
+    return content.encode("utf-8", "surrogatepass")
+
+
+def loaded(content: bytes, models: Path | None) -> AugmentSettings:
+    """What was `dumped`, with models kept in `models`."""
+    document = json.loads(content.decode("utf-8", "surrogatepass"))
+    given = document["given"]
+    moved = Given(
+        models=models,
+        sentences=tuple(map(_sentence, given["sentences"])),
+        texts=tuple(given["texts"]),
+        held=frozenset(given["held"]),
+        language=given["language"],
+        folders=_folders(given["folders"]),
+    )
+    return replace(filled(AugmentSettings, document["own"]), given=moved)
+
+
+def _folders(row: Mapping[str, Any]) -> Folders:
+    """Folders are read where they lie: workers see the same files."""
+    whole = {name: Path(row[name]) if row[name] else None for name in ("lexicons", "rules")}
+    laid_over = {name: tuple(map(Path, row[name])) for name in ("overlays", "added_rules", "imported", "edited")}
+    return Folders(**whole, **laid_over, domain=row["domain"])  # type: ignore[arg-type]  # each name has its type in one of the two
+
+
+def _sentence(row: Mapping[str, Any]) -> Sentence:
+    words, marks = tuple((start, end) for start, end in row["words"]), tuple(Mark(**mark) for mark in row["marks"])
+    return Sentence(**{**row, "words": words, "marks": marks})

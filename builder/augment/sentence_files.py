@@ -181,7 +181,7 @@ def retokenised(source: Sentence, trial: Trial) -> list[Span]:
     untouched, and what an edit wrote is one token, or cut into characters where the source's tokens are.
     """
     if source.language == "en":
-        return [match.span() for match in re.finditer(r"\S+", trial.text)]
+        return list(_words(trial.text, "en"))
     edits = trial.candidate.edits
     kept = [place for word in source.words if (place := moved(word, edits))]
     edges = {0, len(trial.text), *(edge for span in kept for edge in span)}
@@ -303,14 +303,15 @@ def _judged(text: str, span: Span, label: str, line: int, spans: set[Span], lang
     ]
     polarity = _POLARITIES.get(label.lower())
     marks = tuple(Mark(*place, "aspect", polarity if place == span else None) for place in apart)
-    words = (
-        tuple(match.span() for match in re.finditer(r"\S+", text))
-        if language == "en"
-        else tuple((n, n + 1) for n in range(len(text)))
-    )
-    return FileSentence(
-        Sentence(str(line), text, words, marks, polarity or label, language), (label,), apart.index(span)
-    )
+    sentence = Sentence(str(line), text, _words(text, language), marks, polarity or label, language)
+    return FileSentence(sentence, (label,), apart.index(span))
+
+
+def _words(text: str, language: Language) -> tuple[Span, ...]:
+    """What stands between spaces in English, characters in Chinese."""
+    if language == "en":
+        return tuple(match.span() for match in re.finditer(r"\S+", text))
+    return tuple((n, n + 1) for n in range(len(text)))
 
 
 def write_apc(item: FileSentence, trial: Trial) -> str:
@@ -344,12 +345,8 @@ def read_tsv(content: str, language: Language, report: Report = refuse) -> list[
             )
             report(FaultyLines(first, line, f"line {line}: {what}"))
             continue
-        words = (
-            tuple(match.span() for match in re.finditer(r"\S+", row[0]))
-            if language == "en"
-            else tuple((i, i + 1) for i in range(len(row[0])))
-        )
-        items.append(FileSentence(Sentence(str(line), row[0], words, (), row[1], language), (row[1],)))
+        sentence = Sentence(str(line), row[0], _words(row[0], language), (), row[1], language)
+        items.append(FileSentence(sentence, (row[1],)))
     return items
 
 

@@ -33,7 +33,6 @@ from builder.augment.records import Method, Sentence
 from builder.core.config import filled, flat, written_value
 from builder.core.errors import ConfigError, did_you_mean, printable
 from builder.core.limits import Limits, at_least
-from builder.core.records import Triplet
 from builder.core.settings import is_device
 from builder.language.lexicon.folders import SHIPPED, Folders
 
@@ -42,15 +41,13 @@ from builder.language.lexicon.folders import SHIPPED, Folders
 class Given:
     """What the frame gives: `models` is where trained models are kept (by their signature), `sentences` what may be
     learned from: all that are augmented, and no other; `texts` raw text of the train split, `held` that of the
-    others, which no model may read; `triplets` those of each sentence, by its id, where the task is to find them:
-    marks do not say which opinion is whose. `folders` are those of the words and rules of a working directory.
+    others, which no model may read. `folders` are those of the words and rules of a working directory.
     """
 
     models: Path | None = None
     sentences: tuple[Sentence, ...] = ()
     texts: tuple[str, ...] = ()
     held: frozenset[str] = frozenset()
-    triplets: Mapping[str, tuple[Triplet, ...]] = field(default_factory=dict)
     language: Literal["zh", "en"] = "zh"
     folders: Folders = SHIPPED
 
@@ -178,25 +175,25 @@ METHODS: dict[str, tuple[str, str]] = {
     ),
     "masked-seq2seq": (
         "a fragment written anew around its labelled words by a sequence-to-sequence model (Li et al. 2020)",
-        "builder.augment.neural:load_masked_seq2seq",
+        "builder.augment.methods.masked_seq2seq:make",
     ),
     "cbert": (
         "words replaced by a masked language model that knows the label (Wu et al. 2019)",
-        "builder.augment.neural:load_cbert",
+        "builder.augment.methods.replacing:make_cbert",
     ),
-    "bert": ("the same without the label", "builder.augment.neural:load_bert"),
+    "bert": ("the same without the label", "builder.augment.methods.replacing:make_bert"),
     "context+label": (
         "words replaced by a bidirectional LSTM language model that knows the label (Kobayashi 2018)",
-        "builder.augment.neural:load_context_label",
+        "builder.augment.methods.replacing:make_context_label",
     ),
-    "context": ("the same without the label", "builder.augment.neural:load_context"),
+    "context": ("the same without the label", "builder.augment.methods.replacing:make_context"),
     "gpt2": (
         "half of the sentence written anew by a causal language model, given its aspects first",
-        "builder.augment.neural:load_gpt2",
+        "builder.augment.methods.gpt2:make",
     ),
     "style-transfer": (
         "the words that speak for a label replaced under the opposite one: counterfactual rows",
-        "builder.augment.neural:load_style_transfer",
+        "builder.augment.methods.style_transfer:make",
     ),
     "eda": ("synonyms, insertions, swaps and deletions of a tenth of the words", "builder.augment.methods.eda:load"),
     "spelling": (

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Literal
 
 from builder.augment.constraints import Trial
-from builder.augment.proposing import cached_reader
 from builder.augment.records import Sentence, written
 from builder.augment.run import Judgement
 from builder.augment.settings import AugmentSettings
+from builder.augment.views import cached_reader
 from builder.core.errors import ConfigError, install_command
 from builder.core.records import Span, Triplet
 from builder.engine.reader import to_view
@@ -193,7 +193,6 @@ def _overlap(first: Sequence[Span], second: Sequence[Span]) -> bool:
 # ---- Yield, variety and fluency
 
 ORDER = 3
-FOLDS = 2
 MOST_TEXTS = 20_000
 """For each model: more would take memory and change little."""
 _EDGE = "\n"
@@ -208,9 +207,9 @@ class Level:
     history their sum and kinds.
     """
 
-    counts: dict[Gram, int]
-    sums: dict[Gram, int]
-    kinds: dict[Gram, int]
+    counts: Counter[Gram]
+    sums: Counter[Gram]
+    kinds: Counter[Gram]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -230,9 +229,8 @@ class Kneser:
         chance = 1.0 / self.vocabulary
         for n, level in enumerate(self.levels):
             history = gram[len(gram) - 1 - n : -1]
-            total = level.sums.get(history, 0)
-            if total:
-                seen = max(level.counts.get((*history, gram[-1]), 0) - _DISCOUNT, 0.0)
+            if total := level.sums[history]:
+                seen = max(level.counts[*history, gram[-1]] - _DISCOUNT, 0.0)
                 chance = (seen + _DISCOUNT * level.kinds[history] * chance) / total
         return chance
 
@@ -257,17 +255,15 @@ def fit(texts: Iterable[Sequence[str]], order: int = ORDER) -> Kneser:
 
 
 def _level(counts: Counter[Gram]) -> Level:
-    sums: defaultdict[Gram, int] = defaultdict(int)
-    kinds: defaultdict[Gram, int] = defaultdict(int)
+    sums: Counter[Gram] = Counter()
     for gram, count in counts.items():
         sums[gram[:-1]] += count
-        kinds[gram[:-1]] += 1
-    return Level(dict(counts), dict(sums), dict(kinds))
+    return Level(counts, sums, Counter(gram[:-1] for gram in counts))
 
 
 def fold_of(source: str) -> int:
     """Which half a review belongs to."""
-    return hashlib.sha256(source.encode("utf-8", "surrogatepass")).digest()[0] % FOLDS
+    return hashlib.sha256(source.encode("utf-8", "surrogatepass")).digest()[0] % 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,12 +285,11 @@ class FluencyJudge:
 
 def judge(reviews: Iterable[tuple[str, str]], tokens: Tokens) -> FluencyJudge:
     """From (id, text) of the train split."""
-    halves: list[list[Sequence[str]]] = [[] for _ in range(FOLDS)]
+    halves: tuple[list[Sequence[str]], list[Sequence[str]]] = [], []
     for i, text in reviews:
-        others = [n for n in range(FOLDS) if n != fold_of(i)]
-        for n in others:
-            if len(halves[n]) < MOST_TEXTS:
-                halves[n].append(tokens(text))
+        other = halves[1 - fold_of(i)]
+        if len(other) < MOST_TEXTS:
+            other.append(tokens(text))
     return FluencyJudge(tuple(fit(half) for half in halves), tokens)
 
 

@@ -5,24 +5,30 @@ or from its marks. `sentence`: every token has the sentence's label (Wu et al. 2
 polarity of the nearest aspect, so that a sentence of two minds keeps both. `bio`: the label sequence of aspect term
 extraction (Li et al. 2020, appendix A). `none`: no label at all.
 
-`raw` makes sentences without labels of a file of raw reviews, or of the texts of the train split.
+`raw` makes sentences without labels of a file of raw reviews, or of the texts of the train split. `trained` makes the
+loader of a method: its own section of `AugmentSettings`, the given sentences, and a place for the weights.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
 
 from builder.augment.method_settings import Training
-from builder.augment.records import Mark, Sentence
+from builder.augment.records import Changed, Edit, Mark, Method, Rewrite, Sentence
+from builder.augment.settings import AugmentSettings, Given, section_of
+from builder.augment.views import segmented
 from builder.core.errors import ConfigError, InputError
+from builder.core.progress import ModelBar
 from builder.core.records import POLARITIES, Span
 from builder.learning.obtain import ModelShelf, Schedule
-from builder.reviews.script import same_script, script_of
+from builder.reviews.script import same_script, script_of, tells_script
 from builder.reviews.sources import read
 from builder.reviews.sources.cells import RawReview
 from builder.reviews.text import clauses, sentences
@@ -241,3 +247,97 @@ def _spans_zh(text: str) -> tuple[tuple[int, int], ...]:
 
 def _spans_en(text: str) -> tuple[tuple[int, int], ...]:
     return tuple(match.span() for match in _ENGLISH.finditer(text))
+
+
+# ---- Loaders
+
+_NOT_TRADITIONAL = ("simplified", "mixed")
+
+
+@dataclass(frozen=True, slots=True)
+class OneScript:
+    """A method that reads and writes Traditional, for sentences of both scripts."""
+
+    method: Method
+
+    @property
+    def name(self) -> str:
+        return self.method.name
+
+    @property
+    def signature(self) -> str:
+        return f"{self.method.signature} in Traditional"
+
+    @property
+    def digest(self) -> str | None:
+        digest: str | None = getattr(self.method, "digest", None)
+        return digest
+
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
+        rewrites = self.method.propose(list(map(shown, sentences)), copies, seed)
+        for sentence, candidates in zip(sentences, rewrites, strict=True):
+            yield tuple(_back(sentence, candidates) if script_of(sentence.text) == "simplified" else candidates)
+
+
+def in_one_script(sentences: Sequence[Sentence]) -> tuple[tuple[Sentence, ...], Callable[[Method], Method]]:
+    """The sentences as a model of their own reads them, and what makes a method of that model one for the sentences
+    as they are.
+    """
+    scripts = {
+        script_of(sentence.text) for sentence in sentences if sentence.language == "zh" and tells_script(sentence.text)
+    }
+    if "traditional" not in scripts or scripts.isdisjoint(_NOT_TRADITIONAL):
+        return tuple(sentences), lambda method: method
+    return tuple(map(shown, sentences)), OneScript
+
+
+def shown(sentence: Sentence) -> Sentence:
+    """A sentence in Traditional."""
+    return (
+        replace(sentence, text=same_script(sentence.text, "traditional"))
+        if sentence.language == "zh" and script_of(sentence.text) in _NOT_TRADITIONAL
+        else sentence
+    )
+
+
+def _back(sentence: Sentence, candidates: Iterable[Rewrite]) -> Iterator[Rewrite]:
+    """Candidates as the Simplified sentence takes them; none of which nothing is left."""
+    for candidate in candidates:
+        converted = (Edit(edit.start, edit.end, same_script(edit.text, "simplified")) for edit in candidate.edits)
+        edits = tuple(edit for edit in converted if edit.text != sentence.text[edit.start : edit.end])
+        changed = tuple(
+            Changed(mark.start, mark.end, same_script(mark.text, "simplified"), mark.polarity, mark.valence)
+            for mark in candidate.changed
+        )
+        if edits:
+            yield replace(candidate, edits=edits, changed=changed)
+
+
+Loader = Callable[[AugmentSettings], Method]
+Load = Callable[[Any, Given, Workplace, tuple[Sentence, ...]], Method]
+"""A method from its section, what is given, the place of its models, and the raw sentences that they begin with."""
+
+
+def trained(name: str, load: Load, words: bool = False) -> Loader:
+    """The loader of a method that trains a model. A model of `words` reads those of a corpus.
+
+    An embedded model is shown the sentences in one script: in a release of both, every character would be two, each
+    learnt from a part of the text. A base of a hub knows both.
+    """
+
+    def loaded(settings: AugmentSettings) -> Method:
+        own, given = getattr(settings, section_of(name)), settings.given
+        given_back: Callable[[Method], Method] = lambda method: method
+        if getattr(own, "base", "embedded") == "embedded":
+            sentences, given_back = in_one_script(given.sentences)
+            given = replace(given, sentences=sentences)
+        with TemporaryDirectory(prefix="builder-augment-") as nowhere, closing(ModelBar(name, " words")) as progress:
+            folder = (given.models or Path(nowhere)) / name.replace("+", "-")
+            place = Workplace(folder, settings.seed, progress, settings.device, settings.threads)
+            corpus = getattr(own, "corpus", "")
+            texts = raw(corpus, given.sentences, given.texts, given.held) if corpus else ()
+            if words and texts and given.language == "zh":
+                texts = tuple(segmented(texts, given.folders))
+            return given_back(load(own, given, place, texts))
+
+    return loaded

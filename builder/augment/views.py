@@ -1,5 +1,5 @@
 """What of a release's review a method sees: sentences with marks; and back: a candidate as a row of an augmentation
-layer. Pure.
+layer. And the words of sentences, by the embedded segmenter. Pure.
 
 A review is cut into sentences, but never inside a triplet. A sentence that the view has no use for, or cannot show,
 is left out with a reason.
@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Literal, cast
 
 from builder.augment.constraints import Trial
 from builder.augment.records import Changed, Mark, Sentence, moved, replaced, stretched
 from builder.core.records import Polarity, Span
+from builder.engine.reader import Reader, Recipe, make_reader
+from builder.language.lexicon.folders import SHIPPED, Folders
 from builder.release.export.records import ElementRow, ReviewRow, TripletRow
 from builder.release.layers import AspectRow, LayerRow
 from builder.reviews.text import clauses, sentences
 
 View = Literal["triplets", "ate", "aspect", "sentence"]
 Keep = Literal["aspect", "aspect+opinion"]
+_PAGE = 256
 PARTS = ("aspect", "aspect_full", "opinion", "opinion_full")
 
 
@@ -252,3 +256,36 @@ def _changed(trial: Trial, span: Span) -> Changed | None:
     return next(
         (change for change in trial.candidate.changed if change.start <= span[0] and span[1] <= change.end), None
     )
+
+
+# ---- Words
+
+
+@lru_cache(maxsize=2)
+def cached_reader(folders: Folders = SHIPPED) -> Reader:
+    """The shipped reader, or one with the words and rules of `folders`; loaded once."""
+    return make_reader(Recipe(folders=folders))
+
+
+def segmented(sentences: Sequence[Sentence], folders: Folders = SHIPPED) -> list[Sentence]:
+    """Chinese sentences with the words of the embedded segmenter, cut at the marks, whatever words they had."""
+    segments = _segments(tuple(sentence.text for sentence in sentences), folders)
+    return [
+        replace(sentence, words=tuple(cut(words, sentence.marks)))
+        for sentence, words in zip(sentences, segments, strict=True)
+    ]
+
+
+@lru_cache(maxsize=2)
+def _segments(texts: tuple[str, ...], folders: Folders) -> list[list[Span]]:
+    """The words of each text, by place; a page of texts is read at a time."""
+    pages = (texts[at : at + _PAGE] for at in range(0, len(texts), _PAGE))
+    return [
+        [
+            (place.start, place.end)
+            for token, place in zip(reading.tokens, reading.text_tokens, strict=True)
+            if not reading.view.text[token.start : token.end].isspace()
+        ]
+        for page in pages
+        for reading in cached_reader(folders).read(page)
+    ]

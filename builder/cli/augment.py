@@ -119,13 +119,13 @@ def _require_base(settings: AugmentSettings, method: str) -> None:
 
 
 def _release(release: Path, chosen: dict[str, Any], options: Mapping[str, Any]) -> None:
-    from builder.augment.child_release import AugmentPlan
-    from builder.augment.run_release import augment_release
+    from builder.augment.child_release import ReleaseOptions
+    from builder.augment.outputs import augment_release
 
     keep: Any = options["keep"] or ("aspect+opinion" if options["view"] == "triplets" else "aspect")
     out = options["out"] or release.resolve().parent / "augmented"
     more = {key: options[key] for key in ("view", "layer", "version", "judge")}
-    made = augment_release(AugmentPlan(release=release, out=out, keep=keep, **more, **chosen), _tell)
+    made = augment_release(ReleaseOptions(release=release, out=out, keep=keep, **more, **chosen), _tell)
     _show_measures(made.measures, made.reasons)
     click.echo(
         f"{made.path}: {counted(made.rows, 'row')} in the layer {made.layer}{', made before' if made.before else ''}"
@@ -133,12 +133,12 @@ def _release(release: Path, chosen: dict[str, Any], options: Mapping[str, Any]) 
 
 
 def _file(source: Path, chosen: dict[str, Any], options: Mapping[str, Any]) -> None:
-    from builder.augment.run_file import FilePlan, augment_file
+    from builder.augment.outputs import FileOptions, augment_file
 
     if options["form"] is None or options["target"] is None:
         raise click.UsageError("a file needs its format and where to write: --format bio --output FILE")
     more = {key: options[key] for key in ("form", "target", "held_out", "language", "with_source", "strict")}
-    made = augment_file(FilePlan(source=source, **more, **chosen), _tell)
+    made = augment_file(FileOptions(source=source, **more, **chosen), _tell)
     _show_measures(made.measures, made.reasons)
     click.echo(f"{made.path}: {counted(made.rows, 'sentence')}")
 
@@ -280,7 +280,7 @@ def bench(context: click.Context, /, shift: bool, preset: str | None, **options:
 
     from builder.augment.bench import plan as planning
     from builder.augment.bench import shift as shifts
-    from builder.augment.bench.cells import check_extra
+    from builder.augment.bench.cells import BenchRequest, check_extra
     from builder.core.progress import ModelBar
     from builder.store.db import lock
 
@@ -296,7 +296,7 @@ def bench(context: click.Context, /, shift: bool, preset: str | None, **options:
     if options["valid"] and context.get_parameter_source("valid_count") is not ParameterSource.COMMANDLINE:
         options["valid_count"] = 0  # what a preset holds out gives way to a file of one's own
     settings = {key: line.value for key, line in preset_settings(preset).items()}
-    command, asked = "builder " + " ".join(sys.argv[1:]), planning.BenchRequest(**options, settings=settings)
+    command, asked = "builder " + " ".join(sys.argv[1:]), BenchRequest(**options, settings=settings)
     with lock(asked.workdir), closing(ModelBar("shift" if shift else "bench", " cells")) as shown:
         plans, notes = planning.prepare(asked)
         for note in notes:

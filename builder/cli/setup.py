@@ -189,7 +189,7 @@ def pretrain(
     Section 4.2 of Lu et al. (2024) does this first. A run that was stopped goes on.
     """
     from builder.core.progress import ModelBar
-    from builder.models.paper.seq2seq_settings import Seq2SeqConfig
+    from builder.models.paper.seq2seq import Seq2SeqConfig
     from builder.models.paper.squad import pretrain as learn
 
     config = Seq2SeqConfig(epochs=epochs, max_output=64, batch_tokens=batch_tokens, rate=rate, threads=threads)

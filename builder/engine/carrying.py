@@ -9,10 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from builder.core.records import Span, Token
-from builder.engine.constituents import ATTRIBUTES, Constituent, Term, is_thing
+from builder.engine.constituents import ATTRIBUTES, AspectChoice, Constituent, Pairer, Scene, Term, Topic, is_thing
 from builder.engine.params import compile_pairs, read_params
 from builder.engine.symbols import ASPECT, BLOCKED, OPINION, compile_pattern, symbol_set
-from builder.engine.units import AspectChoice, Pairer, Scene, Topic
 from builder.language.lexicon.rules import Rule
 
 _OPENING = symbol_set("ADV DEG")

@@ -18,22 +18,22 @@ from builder.core.errors import ResourceError
 from builder.core.settings import Convention
 from builder.engine import pairing
 from builder.engine.carrying import AddingRule
+from builder.engine.constituents import Pairer
 from builder.engine.coordination import ListRule
 from builder.engine.deciding import Decision, DecisionRule
 from builder.engine.described import mentions
-from builder.engine.extent import ExtentRule
+from builder.engine.functions import load_functions
 from builder.engine.matching import Matcher, MatchRule, ReadingRule, WordsRule
 from builder.engine.params import NoParams, Params, in_force, read_params
-from builder.engine.phrases import JoinRule, PhraseGrammar
+from builder.engine.phrases import ExtentRule, JoinRule, PhraseReader
 from builder.engine.polarity import ValenceRule
 from builder.engine.predicates import PredicateRule, Predicates
 from builder.engine.rows import WordTable
-from builder.engine.terms import NameGrammar, NameRule, TermGrammar, TermRule, find_leads
-from builder.engine.units import Pairer
-from builder.engine.vocabulary import FunctionWordRule, UnitVocabulary, check_units
+from builder.engine.terms import NameRule, TermReader, TermRule, find_leads
+from builder.engine.units import FunctionWordRule, UnitReader, check_units
 from builder.engine.weighing import ExceptionRule, compile_exceptions
 from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
-from builder.language.lexicon.rules import Rule
+from builder.language.lexicon.rules import FUNCTION, Rule
 
 # ---- The lexicon of a convention
 
@@ -163,6 +163,7 @@ DECLARED: Mapping[str, type] = {
     "exception": ExceptionRule,
     "adding": AddingRule,
     "conjunction": NoParams,
+    FUNCTION: NoParams,
     "decision": DecisionRule,
     "vocabulary": VocabularyRule,
     mentions.KIND: mentions.StepRule,
@@ -193,6 +194,9 @@ def check_rules(rules: Sequence[Rule]) -> dict[str, Pairer]:
             raise ResourceError(f"rule {rule.name!r} has unknown kind {rule.kind!r}", where=rule.where, fix=fix)
         if rule.kind in DECLARED:
             read_params(rule, DECLARED[rule.kind])
+        if rule.kind == FUNCTION and not rule.code:
+            fix = "write a function of Python into a domain pack"
+            raise ResourceError(f"rule {rule.name!r} has no function", where=rule.where, fix=fix)
     return {rule.name: pairing.KINDS[rule.kind](rule) for rule in rules if rule.kind in pairing.KINDS}
 
 
@@ -209,10 +213,6 @@ class _Selection:
     def find(self, kind: str, declared: type[Params]) -> list[tuple[Rule, Params]]:
         """The rules of a kind with their parameters."""
         return [(rule, read_params(rule, declared)) for rule in self._rules if rule.kind == kind]
-
-    def has(self, kind: str) -> bool:
-        """Whether there is a rule of a kind."""
-        return any(rule.kind == kind for rule in self._rules)
 
     def params(self, kind: str, declared: type[Params]) -> list[Params]:
         """The parameters of the rules of a kind."""
@@ -239,11 +239,11 @@ class Compiled:
         self.natural = convention == "natural"
         join, term = chosen.only("join", JoinRule)[1], chosen.only("term", TermRule)[1]
         self.lexicon, apart = _change_words(lexicon, chosen.find("vocabulary", VocabularyRule))
-        words = check_units(*chosen.only("function-words", FunctionWordRule))
-        self.vocabulary = UnitVocabulary.of(self.lexicon, words, apart, join.had)
         self._match(chosen, join, find_leads(self.lexicon, term.wholes))
-        names = NameGrammar.of(chosen.only("name", NameRule)[1], self.lexicon)
-        self.terms = TermGrammar.of(term, chosen.only("list", ListRule)[1], names)
+        words = check_units(*chosen.only("function-words", FunctionWordRule))
+        self.units = UnitReader(self.lexicon, words, apart, join.had, self._readings)
+        lists, names = chosen.only("list", ListRule)[1], chosen.only("name", NameRule)[1]
+        self.terms = TermReader(self.lexicon, term, lists, names)
         patterns = chosen.params("pair-pattern", pairing.PatternParams)
         self.joining = frozenset(word for own in patterns for word in own.words)
         """Words between a thing and what it comes with."""
@@ -251,8 +251,7 @@ class Compiled:
         """Which clauses only name what goes into a thing."""
         self.pairers = chosen.pairers
         self.conjunction = next((rule.name for rule, _ in chosen.find("conjunction", NoParams)), "")
-        decisions = chosen.find("decision", DecisionRule)
-        self.decision = next((Decision(rule.name, params) for rule, params in decisions), None)
+        self.decision = next((Decision(rule.name, own) for rule, own in chosen.find("decision", DecisionRule)), None)
         self.valences = chosen.params("valence", ValenceRule)
         questions = chosen.params("question", QuestionRule)
         self.questions = tuple(mark for own in questions for mark in own.marks)
@@ -264,7 +263,8 @@ class Compiled:
         self.limited = tuple(sorted(named))
         """How the classes begin of which such rules say something; others (of a user's pack) are described by all."""
         self.exceptions = compile_exceptions(chosen.find("exception", ExceptionRule))
-        self.wide = chosen.has("pair-sentence")
+        self.functions = load_functions([rule for rule, _ in chosen.find(FUNCTION, NoParams)])
+        self.wide = bool(chosen.find("pair-sentence", pairing.SentenceParams))
         """Whether some rule pairs over the whole sentence."""
 
     def _match(self, chosen: _Selection, join: JoinRule, leads: Mapping[str, int]) -> None:
@@ -279,10 +279,10 @@ class Compiled:
 
         predicates = chosen.find("predicate", PredicateRule)
         self.predicates = Predicates(predicates, shared, table, self.lexicon.categories)
-        self.readings, self.refused_aspects = match("read-as"), match("refuse-aspect")
+        self._readings, self.refused_aspects = match("read-as"), match("refuse-aspect")
         refusals, denials, far_denials = match("refuse-opinion"), match("deny-opinion"), match("deny-afar")
         extent = chosen.only("extent", ExtentRule)[1]
-        self.phrases = PhraseGrammar(extent, refusals, denials, far_denials, join, leads)
+        self.phrases = PhraseReader(self.lexicon, extent, join, refusals, denials, far_denials, leads)
         self.unstated = match("unstate-opinion")
 
 

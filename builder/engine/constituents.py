@@ -1,15 +1,38 @@
-"""Constituents of a clause, one symbol each, which rules pair; some are opinion phrases, some aspect terms. Pure.
+"""Units and constituents of a clause, one symbol each, and the scene in which a pairing rule sees an opinion. Pure.
 
-`phrases` makes them of a clause's units, `terms` joins what is one aspect.
+`units` makes units of words, `phrases` constituents of units, some of which are opinion phrases and some aspect terms;
+`terms` joins what is one aspect. A `Scene` is the question put to a pairing rule, an `AspectChoice` its answer.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
-from builder.core.records import Span
+from builder.core.records import Span, Token
 from builder.engine.symbols import BLOCKED
-from builder.language.lexicon.resources import OpinionEntry
+from builder.language.lexicon.resources import Lexicon, OpinionEntry
+
+
+class Unit(NamedTuple):
+    """A word (or several tokens that make one lexicon entry): [start, end) in the view, symbol, and the tokens it
+    covers. `entry`: that of an opinion which a construction makes (`engine.predicates`); others are looked up.
+
+    A tuple because the engine makes millions: a frozen dataclass takes three times as long to make.
+    """
+
+    start: int
+    end: int
+    word: str
+    symbol: str
+    first: int
+    last: int
+    entry: OpinionEntry | None = None
+
+
+def entry_of(unit: Unit, lexicon: Lexicon) -> OpinionEntry:
+    """The entry of an opinion unit: its own, or that of the lexicon."""
+    return unit.entry or lexicon.opinions[unit.word.lower()]
 
 
 class Phrase(NamedTuple):
@@ -91,3 +114,64 @@ def bar_aspect(item: Constituent) -> Constituent:
 def is_thing(item: Constituent) -> bool:
     """Whether an aspect names what is reviewed itself (a dish, a model of a laptop), no attribute or part of it."""
     return item.own_term.role in WHOLE_THINGS
+
+
+# ---- Scenes
+
+
+class Topic(NamedTuple):
+    """What an earlier clause was about: the aspects last paired there (or merely named, if `named`).
+
+    `whole`: where those are attributes or parts (口感, 外皮), the dish or drink named before them. `is_list`: their
+    clause lists them and holds nothing else (服務、環境，). `label`: a colon stands behind them.
+    """
+
+    aspects: tuple[Constituent, ...]
+    named: bool
+    whole: Constituent | None = None
+    is_list: bool = False
+    label: bool = False
+
+
+class Earlier(NamedTuple):
+    """All clauses of a text, each with its sentence. `number`: which of them is the opinion's own. `described`: where
+    the aspects start that have an opinion already.
+    """
+
+    clauses: Sequence[tuple[Sequence[Constituent], int]]
+    number: int
+    described: Collection[int]
+
+
+class Scene(NamedTuple):
+    """One opinion to be paired: its clause, its place there, the tokens, the topic carried over, where rules ask for
+    them, all aspects of its sentence (`named`), the text, and what stands before.
+
+    `symbols` are those of the clause, `marked` the same with CURRENT for the opinion.
+    """
+
+    items: Sequence[Constituent]
+    symbols: str
+    marked: str
+    at: int
+    tokens: Sequence[Token]
+    topic: Topic | None
+    named: Sequence[Constituent] = ()
+    text: str = ""
+    earlier: Earlier = Earlier((), 0, ())
+
+    @property
+    def opinion(self) -> Constituent:
+        """The opinion to be paired."""
+        return self.items[self.at]
+
+
+class AspectChoice(NamedTuple):
+    """The aspects (one, or several of a coordination carried over) and the detail for the story of the triplet."""
+
+    aspects: tuple[Constituent, ...]
+    detail: str
+
+
+Pairer = Callable[[Scene], AspectChoice | None]
+"""A rule made ready: the aspects of a scene's opinion, or None where the rule does not apply."""

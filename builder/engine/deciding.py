@@ -17,7 +17,7 @@ from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
-from builder.engine.constituents import Constituent, is_thing
+from builder.engine.constituents import AspectChoice, Constituent, Scene, is_thing
 from builder.engine.params import compile_pairs
 from builder.engine.symbols import (
     ADV,
@@ -36,7 +36,6 @@ from builder.engine.symbols import (
     VERB,
     spell_symbols,
 )
-from builder.engine.units import AspectChoice, Scene
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +75,6 @@ class Decision:
         """Whether an opinion of a category is about no aspect of a class in an earlier clause."""
 
 
-class Before(NamedTuple):
-    """What stands before an opinion: all clauses of its text, each with its sentence and whether a colon ends it.
-
-    `number`: which of them is the opinion's own. `described`: where the aspects start that have an opinion already.
-    """
-
-    clauses: Sequence[tuple[Sequence[Constituent], int, bool]]
-    number: int
-    described: Collection[int]
-
-
 class AspectCandidate(NamedTuple):
     """An aspect with its clause, how many clauses back it stands and how many borders of sentences away."""
 
@@ -96,41 +84,30 @@ class AspectCandidate(NamedTuple):
     borders: int
 
 
-def find_candidates(
-    scene: Scene, proposed: Constituent | None, before: Before, reach: int
-) -> Iterator[AspectCandidate]:
+def find_candidates(scene: Scene, proposed: Constituent | None, reach: int) -> Iterator[AspectCandidate]:
     """The aspects of the clauses in text order, from `reach` clauses back on.
 
     What a rule proposes may be no constituent of its clause: a noun, or the owner of an attribute. It may stand
     further back, too.
     """
-    first = max(0, before.number - reach)
-    if proposed is not None and (far := _find_further_back(proposed, before, first)) is not None:
-        yield far
+    clauses, number, _ = scene.earlier
+    own, first = clauses[number][1], max(0, number - reach)
+    if proposed is not None and first and proposed.start < clauses[first][0][0].start:
+        at = bisect_right(clauses, proposed.start, hi=first, key=lambda clause: clause[0][0].start) - 1
+        yield AspectCandidate(proposed, clauses[at][0], number - at, own - clauses[at][1])
         proposed = None
-    own = before.clauses[before.number][1]
     seen = proposed is None
-    for at in range(first, before.number + 1):
-        clause, sentence, _ = before.clauses[at]
+    for back, (clause, sentence) in zip(range(number - first, -1, -1), clauses[first : number + 1], strict=True):
         for item in clause:
             if proposed is not None and item.start == proposed.start:
                 seen = True
-                yield AspectCandidate(proposed, clause, before.number - at, own - sentence)
+                yield AspectCandidate(proposed, clause, back, own - sentence)
                 if item.end == proposed.end:
                     continue
             if item.term is not None:
-                yield AspectCandidate(item, clause, before.number - at, own - sentence)
+                yield AspectCandidate(item, clause, back, own - sentence)
     if proposed is not None and not seen:
         yield AspectCandidate(proposed, scene.items, 0, 0)
-
-
-def _find_further_back(proposed: Constituent, before: Before, first: int) -> AspectCandidate | None:
-    """What is proposed, with its own clause, where that stands before clause `first`."""
-    if not first or proposed.start >= before.clauses[first][0][0].start:
-        return None
-    at = bisect_right(before.clauses, proposed.start, hi=first, key=lambda clause: clause[0][0].start) - 1
-    clause, sentence, _ = before.clauses[at]
-    return AspectCandidate(proposed, clause, before.number - at, before.clauses[before.number][1] - sentence)
 
 
 def _compile_groups(groups: Mapping[str, tuple[str, ...]]) -> Callable[[str], str]:
@@ -182,9 +159,7 @@ def describe_opinion(scene: Scene, group: str) -> list[str]:
     """Features of the opinion itself, which tell how likely it is about anything that is named."""
     phrase = scene.opinion.own_phrase
     out = ["any", f"any {group}"]
-    if phrase.negators:
-        out.append("denied")
-    elif not phrase.degrees:
+    if not phrase.negators and not phrase.degrees:
         out.append("bare")
         if len(scene.opinion.word) == _IDIOM:
             out.append(f"four characters of {group}")
@@ -201,12 +176,10 @@ def describe_clause(scene: Scene, group: str, viewing: Collection[str]) -> list[
     Who views it is no subject, nor is the word of `viewing` behind (我 覺得 很 特別).
     """
     out = ["clauses back 1", f"earlier clause of {group}"]
-    if len(scene.symbols) == 1:
-        out.append("alone in its clause")
-    else:
-        first = _find_viewed(scene.items[: scene.at], viewing)
-        out += sorted({f"behind {_NAMES[symbol]}" for symbol in scene.symbols[first : scene.at] if symbol in _SUBJECTS})
-    return out
+    first = _find_viewed(scene.items[: scene.at], viewing)
+    return out + sorted(
+        {f"behind {_NAMES[symbol]}" for symbol in scene.symbols[first : scene.at] if symbol in _SUBJECTS}
+    )
 
 
 def _find_viewed(before: Sequence[Constituent], viewing: Collection[str]) -> int:
@@ -219,7 +192,7 @@ def _find_viewed(before: Sequence[Constituent], viewing: Collection[str]) -> int
     return 0
 
 
-def describe_earlier(candidate: AspectCandidate, before: Before, *, is_general: bool, opens: bool) -> list[str]:
+def describe_earlier(candidate: AspectCandidate, *, is_general: bool, opens: bool) -> list[str]:
     """Features of an aspect that stands in an earlier clause than its opinion; one that counts twice stands twice.
 
     `is_general`: whether the aspect names what is reviewed, or the house, in general. `opens`: whether the opinion
@@ -231,8 +204,6 @@ def describe_earlier(candidate: AspectCandidate, before: Before, *, is_general: 
         out.append("ends its clause before")
         if opens and back == 1 and len(clause) == 1:
             out.append("a clause of its own")
-        if back == 1 and before.clauses[before.number - 1][2]:
-            out.append("label of the clause")
     if is_general:
         out.append("general, earlier clause")
     if is_thing(aspect):
@@ -303,7 +274,6 @@ class Weighed(NamedTuple):
 def weigh_candidates(
     scene: Scene,
     proposal: tuple[str, AspectChoice] | None,
-    before: Before,
     fits: Callable[[Constituent], bool],
     decision: Decision,
 ) -> list[Weighed]:
@@ -311,7 +281,7 @@ def weigh_candidates(
     rule, category = decision.rule, scene.opinion.own_phrase.entry.category
     group = decision.opinion_group(category)
     proposed = proposal[1].aspects[0] if proposal else None
-    candidates = list(find_candidates(scene, proposed, before, rule.clauses))
+    candidates = list(find_candidates(scene, proposed, rule.clauses))
     candidates = _keep_nearest(candidates, scene.opinion.start, proposed)
     shared, carried = describe_opinion(scene, group), describe_clause(scene, group, rule.viewing)
     starts = [candidate.aspect.start for candidate in candidates]
@@ -330,12 +300,12 @@ def weigh_candidates(
         features += ["aspect between"] * _count_between(scene.opinion, starts, number)
         if candidate.back:
             general, opens = about in rule.general, scene.at == 0
-            features += carried + describe_earlier(candidate, before, is_general=general, opens=opens)
+            features += carried + describe_earlier(candidate, is_general=general, opens=opens)
         else:
             features += describe_same(scene, aspect)
-        if number == 0 and before.number <= rule.clauses:
+        if number == 0 and scene.earlier.number <= rule.clauses:
             features.append("first aspect of the text")
-        features += _describe_place(candidate, len(candidates), before)
+        features += _describe_place(candidate, scene.earlier.described)
         score = sum([rule.weights.get(name, 0.0) for name in features])
         out.append(Weighed(score, aspect, candidate.clause, tuple(features), *(choice or ("", None))))
     return sorted(out, key=lambda candidate: (-candidate.score, -candidate.aspect.start))
@@ -359,12 +329,10 @@ def _count_between(opinion: Constituent, starts: Sequence[int], number: int) -> 
     return min(_MANY, sum(start < other < opinion.start for other in starts[number + 1 :]))
 
 
-def _describe_place(candidate: AspectCandidate, many: int, before: Before) -> list[str]:
-    """Features of one of `many` candidates among the others."""
+def _describe_place(candidate: AspectCandidate, described: Collection[int]) -> list[str]:
+    """Features of a candidate among the others."""
     start = candidate.aspect.start
-    out = ["only candidate"] if many == 1 else []
-    if start in before.described:
-        out.append("described before")
+    out = ["described before"] if start in described else []
     terms = list(islice((item for item in candidate.clause if item.term is not None), 2))
     if terms and start == terms[0].start:
         out.append("first of its clause" if len(terms) > 1 else "only one of its clause")

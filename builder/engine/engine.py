@@ -9,23 +9,24 @@ a rule.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from builder.core.records import ReadWord, Reasons, Triplet, polarity_of
+from builder.core.edges import shared
+from builder.core.records import VALENCES, ReadWord, Reasons, Triplet, polarity_of
 from builder.core.settings import Convention
 from builder.engine.compiled import Compiled
-from builder.engine.constituents import Constituent, Phrase, Term
-from builder.engine.coordination import add_listed, find_singled, keep_kind, open_list
-from builder.engine.deciding import Before, Weighed, rank_candidates, weigh_candidates
+from builder.engine.constituents import AspectChoice, Constituent, Earlier, Pairer, Phrase, Scene, Term, Topic
+from builder.engine.coordination import add_coordinated, add_listed, find_singled, keep_kind, open_list
+from builder.engine.deciding import Weighed, rank_candidates, weigh_candidates
+from builder.engine.functions import Labelled, label_clause
 from builder.engine.matching import Refusal
-from builder.engine.pairing import dependency_path, last_core_token, select_pairers
+from builder.engine.pairing import PatternPairer, dependency_path, last_core_token
 from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence
 from builder.engine.reading import Doc, ReadClause, read_clauses
 from builder.engine.symbols import ASPECT, CURRENT, DE, OPINION
-from builder.engine.topics import next_topic, resume_list, share
-from builder.engine.units import AspectChoice, Pairer, Scene, Topic
+from builder.engine.topics import next_topic, resume_list
 from builder.engine.weighing import (
     Read,
     cut_out,
@@ -51,18 +52,6 @@ class Pairing(NamedTuple):
     weighed: Sequence[Weighed] = ()
 
 
-@dataclass(slots=True)
-class _Course:
-    """What is kept in mind from clause to clause: the topic, the list that is open, and the places of the aspects that
-    were judged. `paired` are those of the clause that is read.
-    """
-
-    topic: Topic | None = None
-    begun: tuple[Constituent, ...] = ()
-    described: set[int] = field(default_factory=set)
-    paired: list[Constituent] = field(default_factory=list)
-
-
 class Engine:
     """`extract(doc)` gives the triplets of a review; all state is the compiled lexicon and rules."""
 
@@ -85,10 +74,8 @@ class Engine:
 
     def extract(self, doc: Doc) -> tuple[Triplet, ...]:
         """The triplets of a review in text order of their opinions, each once."""
-        return self._extract(doc, self.read(doc))
-
-    def _extract(self, doc: Doc, read: list[ReadClause]) -> tuple[Triplet, ...]:
         out: dict[object, Triplet] = {}
+        read = self.read(doc)
         for scene, pairing, unreal in self._pair_all(doc, read):
             if pairing is None or unreal:
                 continue
@@ -100,20 +87,53 @@ class Engine:
                 # 太慢太慢, 足，足，足 of one mention of an aspect is said once
                 said = (triplet.aspect.spans, triplet.opinion.text, triplet.polarity)
                 out.setdefault(said if self._rules.natural else triplet.key, triplet)
-        return tuple(out.values())
+        return self._add_labels(doc, read, list(out.values())) if self._rules.functions else tuple(out.values())
+
+    def _add_labels(self, doc: Doc, read: Sequence[ReadClause], made: list[Triplet]) -> tuple[Triplet, ...]:
+        """The triplets, where what functions say of an opinion goes before what other rules and later functions do."""
+        labelled: dict[object, Triplet] = {}
+        for triplet in [self._write_label(doc, label) for label in self._label(read)]:
+            if all(triplet.rules == own.rules or not shared(triplet.opinion, own.opinion) for own in labelled.values()):
+                labelled.setdefault(triplet.key, triplet)
+        left = [one for one in made if not any(shared(one.opinion, own.opinion) for own in labelled.values())]
+        return tuple(sorted([*left, *labelled.values()], key=lambda triplet: triplet.opinion.end))
+
+    def _label(self, read: Sequence[ReadClause]) -> Iterator[Labelled]:
+        """What functions of Python say of the clauses that ask nothing."""
+        for clause in read:
+            if not clause.asked:
+                yield from label_clause(self._rules.functions, clause.items)
+
+    def _write_label(self, doc: Doc, label: Labelled) -> Triplet:
+        first, last = label.opinion[0], label.opinion[-1]
+        aspect = make_element(doc.text, ((label.aspect[0].start, label.aspect[-1].end),))
+        opinion = full = make_element(doc.text, ((first.start, last.end),))
+        if first is last and first.phrase is not None:
+            opinion, full = make_opinion(doc.text, label.opinion, 0, self._rules.phrases.extent)
+        term, valence = label.aspect[-1].term, VALENCES[label.polarity]
+        reasons = Reasons(
+            ReadWord(opinion.text, None, label.rule.where, valence),
+            aspect=ReadWord(aspect.text, (term and term.cls) or None),
+            pairing="a function of Python",
+        )
+        rules = (label.rule.name,)
+        return Triplet(aspect, aspect, opinion, full, label.polarity, valence, rules=rules, reasons=reasons)
 
     def votes(self, doc: Doc) -> Iterator[tuple[str | None, dict[str, int]]]:
         """For each opinion the rule that decides, and the place of the aspect that every rule would choose: for the
         rule report.
         """
-        for scene, pairing, _ in self._pair_all(doc, read_clauses(doc, self._rules)):
+        read = self.read(doc)
+        for scene, pairing, _ in self._pair_all(doc, read):
             choices = {name: choice for name, pairer in self._pairers_for(scene) if (choice := pairer(scene))}
             places = {
                 name: choice.aspects[0].start
                 for name, choice in choices.items()
-                if self._fits(doc, scene.opinion, choice.aspects[0])
+                if self._fits(scene, choice.aspects[0])
             }
             yield (pairing.rule if pairing else None), places
+        for label in self._label(read):
+            yield label.rule.name, {label.rule.name: label.aspect[0].start}
 
     def find_refusals(self, doc: Doc) -> list[Refusal]:
         """The opinion words of a document that judge nothing where they stand or are not stated, and the aspects of
@@ -184,80 +204,66 @@ class Engine:
         weight = self._weight(phrase, Term(""), "")
         return weight is not None and polarity_of(weight[0]) == "NEG"
 
-    def _pair_all(self, doc: Doc, read: list[ReadClause]) -> Iterator[tuple[Scene, Pairing | None, bool]]:
+    def _pair_all(self, doc: Doc, clauses: Sequence[ReadClause]) -> Iterator[tuple[Scene, Pairing | None, bool]]:
         """Each opinion in text order with its aspects, and whether something takes these out of what is stated."""
-        course, lists = _Course(), self._rules.terms.lists
+        rules, described = self._rules, set[int]()
+        topic: Topic | None = None
+        begun: tuple[Constituent, ...] = ()
         named: dict[int, list[Constituent]] = {}
-        for clause in read if self._rules.wide else ():
+        for clause in clauses if rules.wide else ():
             named.setdefault(clause.sentence, []).extend([item for item in clause.items if item.symbol == ASPECT])
-        parts = [(clause.items, clause.sentence, clause.label) for clause in read]
-        for number, clause in enumerate(read):
-            course.paired = []
-            course.topic = resume_list(clause.items, course.topic, course.begun, self._rules)
-            before = Before(parts, number, course.described)
-            yield from self._pair_clause(doc, read, number, before, named.get(clause.sentence, ()), course)
-            course.begun = open_list(clause.items, course.begun, clause.mark, lists)
-            course.topic = next_topic(clause.items, course.paired, course.topic, clause.label, self._rules)
+        parts = [(clause.items, clause.sentence) for clause in clauses]
+        for number, clause in enumerate(clauses):
+            paired: list[Constituent] = []
+            topic = resume_list(clause.items, topic, begun, rules)
+            behind = clauses[number + 1].items if number + 1 < len(clauses) else ()
+            line = "".join([item.symbol for item in clause.items])
+            earlier = Earlier(parts, number, described)
+            for index, item in enumerate(clause.items) if OPINION in line else ():
+                if item.phrase is None:
+                    continue
+                marked = line[:index] + CURRENT + line[index + 1 :]
+                around = named.get(clause.sentence, ())
+                scene = Scene(clause.items, line, marked, index, doc.tokens, topic, around, doc.text, earlier)
+                pairing = self._single_out(scene, self._pair(scene), behind)
+                if pairing is not None:
+                    paired += pairing.aspects
+                    pairing = self._add_list(scene, pairing, begun)
+                    described |= {about.start for about in pairing.aspects}
+                yield scene, pairing, pairing is not None and self._is_unstated(clause, index)
+            begun = open_list(clause.items, begun, clause.mark, rules.terms.lists)
+            topic = next_topic(clause.items, paired, topic, clause.label, rules)
 
-    def _pair_clause(
-        self,
-        doc: Doc,
-        read: list[ReadClause],
-        number: int,
-        before: Before,
-        named: Sequence[Constituent],
-        course: _Course,
-    ) -> Iterator[tuple[Scene, Pairing | None, bool]]:
-        """The opinions of clause `number`, as `_pair_all` gives them. `named`: the aspects of its sentence."""
-        clause = read[number]
-        line = "".join([item.symbol for item in clause.items])
-        for index, item in enumerate(clause.items) if OPINION in line else ():
-            if item.phrase is None:
-                continue
-            marked = line[:index] + CURRENT + line[index + 1 :]
-            scene = Scene(clause.items, line, marked, index, doc.tokens, course.topic, named)
-            pairing = self._single_out(doc, scene, self._pair(doc, scene, before), read, number)
-            if pairing is not None:
-                course.paired += pairing.aspects
-                pairing = self._add_list(doc, scene, pairing, course.begun)
-                course.described |= {about.start for about in pairing.aspects}
-            yield scene, pairing, pairing is not None and self._is_unstated(clause, index)
-
-    def _add_list(self, doc: Doc, scene: Scene, pairing: Pairing, begun: tuple[Constituent, ...]) -> Pairing:
+    def _add_list(self, scene: Scene, pairing: Pairing, begun: tuple[Constituent, ...]) -> Pairing:
         """The pairing with the aspects of the list that is open."""
         if not begun:
             return pairing
         aspects = add_listed(scene.items, pairing.aspects, begun, self._rules.terms.lists)
-        fitting = [x for x in aspects if x in pairing.aspects or self._fits(doc, scene.opinion, x)]
-        return pairing._replace(aspects=tuple(fitting))
+        return pairing._replace(aspects=self._keep_fitting(scene, aspects, pairing.aspects))
 
-    def _pair(self, doc: Doc, scene: Scene, before: Before) -> Pairing | None:
+    def _pair(self, scene: Scene) -> Pairing | None:
         """The first rule that finds an aspect that the opinion can describe proposes it; if it is not sure, all
         candidates and none are weighed. The aspects coordinated with the chosen one share the opinion.
         """
-        proposal = self._propose(doc, scene)
+        proposal = self._propose(scene)
         decision = self._rules.decision
         if decision is None or (proposal and proposal[0] in decision.rule.sure):
-            return proposal and Pairing(proposal[0], self._share(doc, scene, proposal[1].aspects), proposal[1].detail)
-        fits = partial(self._fits, doc, scene.opinion)
-        weighed = weigh_candidates(scene, proposal, before, fits, decision)
+            return proposal and Pairing(proposal[0], self._share(scene, proposal[1].aspects), proposal[1].detail)
+        weighed = weigh_candidates(scene, proposal, partial(self._fits, scene), decision)
         if weighed and self._observe is not None:
             self._observe(scene.opinion, weighed)
         if not weighed or weighed[0].score <= 0:
             return None
         best = weighed[0]
         if best.choice is not None:
-            return Pairing(best.rule, self._share(doc, scene, best.choice.aspects), best.choice.detail, weighed)
-        aspects = self._share(doc, scene, (best.aspect,), best.clause)
+            return Pairing(best.rule, self._share(scene, best.choice.aspects), best.choice.detail, weighed)
+        aspects = self._share(scene, (best.aspect,), best.clause)
         return Pairing(decision.name, aspects, "the best of all candidates", weighed)
 
-    def _single_out(
-        self, doc: Doc, scene: Scene, pairing: Pairing | None, read: Sequence[ReadClause], number: int
-    ) -> Pairing | None:
+    def _single_out(self, scene: Scene, pairing: Pairing | None, behind: Sequence[Constituent]) -> Pairing | None:
         """都很好吃，尤其是湯: the pairing, with what the clause behind names as that of which it holds above all."""
-        behind = read[number + 1].items if number + 1 < len(read) else ()
         named = find_singled(scene.items, scene.at, behind, self._rules.terms.lists.above_all)
-        named = tuple([aspect for aspect in named if self._fits(doc, scene.opinion, aspect)])
+        named = self._keep_fitting(scene, named)
         if not named:
             return pairing
         if pairing is None:
@@ -265,19 +271,26 @@ class Engine:
         return pairing._replace(aspects=(*pairing.aspects, *[x for x in named if x not in pairing.aspects]))
 
     def _share(
-        self, doc: Doc, scene: Scene, aspects: tuple[Constituent, ...], clause: Sequence[Constituent] | None = None
+        self, scene: Scene, aspects: tuple[Constituent, ...], clause: Sequence[Constituent] | None = None
     ) -> tuple[Constituent, ...]:
         """The aspects with those coordinated with them that the opinion can describe."""
-        shared = share(clause or scene.items, aspects, self._rules)
+        lists = self._rules.terms.lists
+        shared = add_coordinated(clause or scene.items, aspects, lists) if self._rules.conjunction else aspects
         if len(shared) > 1 and scene.symbols[scene.at + 1 : scene.at + 2] == DE:
             shared = keep_kind(shared, scene.opinion.end)
-        return tuple(x for x in shared if x in aspects or self._fits(doc, scene.opinion, x))
+        return self._keep_fitting(scene, shared, aspects)
 
-    def _propose(self, doc: Doc, scene: Scene) -> tuple[str, AspectChoice] | None:
+    def _keep_fitting(
+        self, scene: Scene, aspects: tuple[Constituent, ...], sure: tuple[Constituent, ...] = ()
+    ) -> tuple[Constituent, ...]:
+        """Those of the aspects that the opinion can describe, and those that are `sure`."""
+        return tuple([aspect for aspect in aspects if aspect in sure or self._fits(scene, aspect)])
+
+    def _propose(self, scene: Scene) -> tuple[str, AspectChoice] | None:
         """The first rule that finds an aspect that the opinion can describe, with its answer."""
         for name, pairer in self._pairers_for(scene):
             choice = pairer(scene)
-            if choice and self._fits(doc, scene.opinion, choice.aspects[0]):
+            if choice and self._fits(scene, choice.aspects[0]):
                 return name, choice
         return None
 
@@ -287,15 +300,19 @@ class Engine:
         key = phrase.entry.category, ASPECT in scene.symbols
         pairers = self._pairers.get(key)
         if pairers is None:
-            pairers = self._pairers[key] = select_pairers(self._rules.pairers, *key)
+            pairers = self._pairers[key] = tuple(
+                (name, pairer)
+                for name, pairer in self._rules.pairers
+                if not isinstance(pairer, PatternPairer) or pairer.may_answer(*key)
+            )
         return pairers
 
-    def _fits(self, doc: Doc, item: Constituent, aspect: Constituent) -> bool:
+    def _fits(self, scene: Scene, aspect: Constituent) -> bool:
         """Selectional preference: a taste word does not describe a waiter. Unknown nouns, classes of which no rule says
         anything, and unlisted categories fit all, but for exceptions.
         """
-        phrase, term = item.own_phrase, aspect.own_term
-        if is_excepted(doc.text, item, aspect, self._rules.exceptions):
+        phrase, term = scene.opinion.own_phrase, aspect.own_term
+        if is_excepted(scene.text, scene.opinion, aspect, self._rules.exceptions):
             return False
         if find_context_row(phrase.entry.word, term, aspect.word, self._lexicon) is not None:
             return True

@@ -14,13 +14,12 @@ from dataclasses import dataclass, field
 from functools import reduce
 from itertools import pairwise
 from operator import or_
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from builder.core.errors import ResourceError
-from builder.engine.constituents import Constituent, Phrase, bar_aspect
+from builder.engine.constituents import Constituent, Phrase, Unit, bar_aspect
 from builder.engine.rows import CACHE, DENIER, ECHO, STATE, Classes, Pattern, RuleRows, WordTable
 from builder.engine.symbols import ASPECT, NEG, SYMBOLS
-from builder.engine.vocabulary import Unit
 from builder.language.lexicon.rules import Rule
 
 _OPINION = frozenset({"CURRENT", "PLAIN", "GRADED", "DENIED", "PREDICATE"})
@@ -106,12 +105,15 @@ class _Matched(NamedTuple):
         return None if denier is None or any(p.holds(line, at * width) for p in self.unless) else denier
 
 
-class Line(NamedTuple):
+Word = TypeVar("Word", bound=Unit | Constituent)
+
+
+class Line(NamedTuple, Generic[Word]):
     """The units of a clause with the classes of each, as bits. `beside`: the rules to which they lead; `clause`: all of
     their classes.
     """
 
-    units: Sequence[Unit | Constituent]
+    units: Sequence[Word]
     bits: list[int]
     beside: frozenset[int]
     clause: int
@@ -139,7 +141,7 @@ class Matcher:
                     about.append((pattern.about, place))
         self._about, self._beside = RuleIndex(about), RuleIndex(beside)
 
-    def read(self, units: Sequence[Unit | Constituent]) -> Line:
+    def read(self, units: Sequence[Word]) -> Line[Word]:
         """What is known of the units of a clause."""
         known, find = self._table.known, self._table.find
         bits = [
@@ -149,96 +151,83 @@ class Matcher:
         clause = reduce(or_, bits, 0)
         return Line(units, bits, self._beside.find(clause), clause)
 
-    def find_all(self, line: Line, first: int, k: int) -> Iterator[str]:
-        """The names of the rules that hold of opinion k, in their order."""
-        unit = line.units[k]
-        made = isinstance(unit, Unit) and unit.entry is not None
-        if places := self._find_places(line, k, () if made else self._about.find(line.bits[k])):
-            yield from self._hold_of(line, places, first, k, _describe_units(line.units[first:k]))
+    def find_all(self, line: Line[Unit], first: int, k: int) -> Iterator[str]:
+        """The names of the rules that hold of opinion k, in their order. One that a rule made is no word of a class."""
+        about = () if line.units[k].entry is not None else self._about.find(line.bits[k])
+        return self._hold_of(line, about, first, k, _describe_units(line.units[first:k]))
 
-    def find_denier(self, line: Line, first: int, k: int, taken: int) -> int:
+    def find_denier(self, line: Line[Unit], first: int, k: int, taken: int) -> int:
         """The unit, from `taken` on, by which the first rule that can denies opinion k, whose phrase begins at unit
         `first`; that unit itself if there is none. `line` may be another matcher's.
         """
         if not any(unit.symbol == NEG for unit in line.units[taken:first]):
             return first
         line = line._replace(beside=self._beside.find(line.clause))
-        places = self._find_places(line, k, self._about.find(line.bits[k]))
-        spelled = self._spell_for(line, places, first, k, _describe_units(line.units[first:k]))
+        state = _describe_units(line.units[first:k])
+        spelled = self._spell_for(line, self._about.find(line.bits[k]), first, k, state)
         deniers = (rule.find_denier(text, k, taken) for rule, text in spelled)
         return next((denier for denier in deniers if denier is not None), first)
 
     def find_phrase(self, items: Sequence[Constituent], k: int) -> str | None:
         """The first rule that holds of the opinion phrase k of a clause; None if none does."""
-        line, phrase = self.read(items), items[k].phrase
-        places = self._find_places(line, k, self._about.find(line.bits[k]))
-        if not places or phrase is None:
-            return None
-        return next(self._hold_of(line, places, k, k, _describe_phrase(phrase)), None)
+        line = self.read(items)
+        state = _describe_phrase(items[k].own_phrase)
+        return next(self._hold_of(line, self._about.find(line.bits[k]), k, k, state), None)
 
-    def _find_places(self, line: Line, k: int, about: Collection[int]) -> list[int]:
-        """The rules that can hold of opinion k, by the words of its clause."""
-        places = line.beside.union(about) if about else line.beside
-        return [place for place in sorted(places) if self._rules[place].may_hold(line.bits[k], line.clause)]
+    def find_reading(self, units: Sequence[Unit], i: int) -> UnitReading | None:
+        """What the first rule makes of unit i that holds of it; None if none does."""
+        about = self._about.find(self._table.find(units[i].word))
+        name = next(self._hold_of(self.read(units), about, i, i, "p"), None) if about else None
+        return None if name is None else self._readings[name]
 
-    def _hold_of(self, line: Line, places: Sequence[int], first: int, k: int, state: str) -> Iterator[str]:
-        """Those of the rules `places` that hold of opinion k."""
-        return (rule.name for rule, text in self._spell_for(line, places, first, k, state) if rule.holds(text, k))
+    def _hold_of(self, line: Line[Word], about: Collection[int], first: int, k: int, state: str) -> Iterator[str]:
+        """Those of the rules `about` opinion k, and of those to which its clause leads, that hold of it."""
+        spelled = self._spell_for(line, about, first, k, state)
+        return (rule.name for rule, text in spelled if rule.holds(text, k))
 
     def _spell_for(
-        self, line: Line, places: Sequence[int], first: int, k: int, state: str
+        self, line: Line[Word], about: Collection[int], first: int, k: int, state: str
     ) -> Iterator[tuple[_Matched, str]]:
-        """The rules `places`, and for each the line of a clause where opinion k, whose phrase begins at unit `first`,
-        is in question.
+        """Each rule that can hold of opinion k, whose phrase begins at unit `first`, by the words of its clause, with
+        the line of the clause where the opinion is in question.
         """
+        places = line.beside.union(about) if about else line.beside
+        rules = [self._rules[place] for place in sorted(places)]
+        rules = [rule for rule in rules if rule.may_hold(line.bits[k], line.clause)]
+        if not rules:
+            return
         units = line.units
         if k and units[k - 1].symbol == ASPECT and units[k - 1].end == units[k].start:
             state = state.upper()
         heads = spell_heads(units)
         heads[first:k] = [head[:STATE] + "i" for head in heads[first:k]]
         heads[k] = heads[k][:STATE] + state
-        for place in places:
-            rule = self._rules[place]
+        for rule in rules:
             yield rule, _spell(line, heads, rule.rows)
 
     def bar_aspects(self, items: list[Constituent], refused: list[Refusal] | None = None) -> list[Constituent]:
-        """The constituents of a clause, with each aspect that a rule holds of as a plain noun; it is added to
-        `refused`.
+        """The constituents of a clause, changed in place: each aspect that a rule holds of becomes a plain noun, and is
+        added to `refused`.
         """
         line = self.read(items)
-        places = set(line.beside)
-        for item, bits in zip(items, line.bits, strict=True):
-            if item.symbol == ASPECT:
-                places |= self._about.find(bits)
-        for place in sorted(places):
+        aspects = [i for i, item in enumerate(items) if item.symbol == ASPECT]
+        for place in sorted(line.beside.union(*(self._about.find(line.bits[i]) for i in aspects))):
             rule = self._rules[place]
-            asked = [
-                i for i, item in enumerate(items) if item.symbol == ASPECT and rule.may_hold(line.bits[i], line.clause)
-            ]
-            barred = [i for i in asked if self._holds_of_aspect(rule, items, line._replace(units=items), i)]
+            asked = [i for i in aspects if items[i].symbol == ASPECT and rule.may_hold(line.bits[i], line.clause)]
+            barred = [i for i in asked if self._holds_of_aspect(rule, line, i)]
+            for i in barred:
+                items[i] = bar_aspect(items[i])
             if refused is not None:
                 refused += [Refusal(items[i].start, items[i].end, (rule.name,)) for i in barred]
-            if barred:
-                items = [bar_aspect(item) if i in barred else item for i, item in enumerate(items)]
         return items
 
-    def _holds_of_aspect(self, rule: _Matched, items: Sequence[Constituent], line: Line, i: int) -> bool:
+    def _holds_of_aspect(self, rule: _Matched, line: Line[Constituent], i: int) -> bool:
         heads = [
             head if item.phrase is None else head[:STATE] + _describe_phrase(item.phrase)
-            for item, head in zip(items, spell_heads(items), strict=True)
+            for item, head in zip(line.units, spell_heads(line.units), strict=True)
         ]
         heads[i] = heads[i][:STATE] + "t"
         return rule.holds(_spell(line, heads, rule.rows), i)
-
-    def find_reading(self, units: Sequence[Unit], i: int) -> UnitReading | None:
-        """What the first rule makes of unit i that holds of it; None if none does."""
-        about = self._about.find(self._table.find(units[i].word))
-        if not about:
-            return None
-        line = self.read(units)
-        places = [place for place in sorted(about) if self._rules[place].may_hold(line.bits[i], line.clause)]
-        name = next(self._hold_of(line, places, i, i, "p"), None)
-        return None if name is None else self._readings[name]
 
 
 class RuleIndex:
@@ -302,7 +291,7 @@ def spell_heads(units: Sequence[Unit | Constituent]) -> list[str]:
     return [unit.symbol + touch for unit, touch in zip(units, touching, strict=True)]
 
 
-def _spell(line: Line, heads: Sequence[str], rows: RuleRows) -> str:
+def _spell(line: Line[Word], heads: Sequence[str], rows: RuleRows) -> str:
     """The line of a clause for a rule."""
     bits = line.bits
     if rows.mask & ECHO:

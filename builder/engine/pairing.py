@@ -19,10 +19,9 @@ from operator import attrgetter, itemgetter
 
 from builder.core.records import Token
 from builder.engine.carrying import pair_back, pair_carried, pair_companion
-from builder.engine.constituents import GENERIC, Constituent, Term
+from builder.engine.constituents import GENERIC, AspectChoice, Constituent, Pairer, Scene, Term
 from builder.engine.params import read_params
 from builder.engine.symbols import ASPECT, compile_pattern, spell_symbols
-from builder.engine.units import AspectChoice, Pairer, Scene
 from builder.language.lexicon.rules import Rule
 
 # ---- Paths in the dependency tree
@@ -112,9 +111,7 @@ class PatternParams:
 
 @dataclass(frozen=True, slots=True)
 class PatternPairer:
-    """A construction made ready. It is asked of opinions whose category it `reads`, in clauses that name an aspect if
-    it does not take a noun for one.
-    """
+    """A construction made ready."""
 
     expression: re.Pattern[str]
     needed: str
@@ -125,12 +122,12 @@ class PatternPairer:
         """Whether the aspect is a noun that no lexicon holds."""
         return "TARGET_NOUN" in self.params.pattern
 
-    def reads(self, category: str) -> bool:
-        """Whether the construction is one of opinions of this category."""
+    def may_answer(self, category: str, is_named: bool) -> bool:
+        """Whether the construction is one of opinions of a category; `is_named`: their clause names an aspect."""
         params = self.params
-        return (not params.categories or category.startswith(params.categories)) and not (
-            params.not_categories and category.startswith(params.not_categories)
-        )
+        if params.not_categories and category.startswith(params.not_categories):
+            return False
+        return (is_named or self.takes_noun) and (not params.categories or category.startswith(params.categories))
 
     def __call__(self, scene: Scene) -> AspectChoice | None:
         """The aspect that the construction finds, whatever the category of the opinion."""
@@ -160,19 +157,6 @@ def pair_by_pattern(rule: Rule) -> PatternPairer:
     params = read_params(rule, PatternParams)
     needed = compile_pattern(params.needs, rule.at("needs")).pattern
     return PatternPairer(compile_pattern(params.pattern, rule.at("pattern")), needed, params)
-
-
-def select_pairers(
-    pairers: Sequence[tuple[str, Pairer]], category: str, is_named: bool
-) -> tuple[tuple[str, Pairer], ...]:
-    """The pairers that may answer for opinions of a category, in their order; `is_named`: their clause names an
-    aspect.
-    """
-    return tuple(
-        (name, pairer)
-        for name, pairer in pairers
-        if not isinstance(pairer, PatternPairer) or ((is_named or pairer.takes_noun) and pairer.reads(category))
-    )
 
 
 @dataclass(frozen=True, slots=True)

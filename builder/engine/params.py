@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
-from typing import TYPE_CHECKING, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, TypeVar, get_args, get_origin, get_type_hints
 
 from builder.core.errors import ResourceError
 from builder.core.settings import Convention
@@ -71,63 +71,51 @@ def _filled(rule: Rule, given: Mapping[str, object], declared: type[Params]) -> 
     types = get_type_hints(declared)
     values: dict[str, object] = {}
     for field in fields(declared):
-        if not field.init:
-            continue
-        if field.name not in given:
-            if field.default is MISSING and field.default_factory is MISSING:
-                wanted = _READERS[types[field.name]][0]
-                raise ResourceError(f"rule {rule.name!r} needs {field.name} = {wanted}", where=rule.where)
-            continue
-        wanted, read = _READERS[types[field.name]]
-        value = read(given[field.name])
-        if value is None:
-            raise ResourceError(f"rule {rule.name!r}: {field.name} is not {wanted}", where=rule.at(field.name))
-        values[field.name] = value
+        wanted = types[field.name]
+        if field.name in given:
+            values[field.name] = _read(given[field.name], wanted)
+            if values[field.name] is None:
+                message = f"rule {rule.name!r}: {field.name} is not {_CALLED[wanted]}"
+                raise ResourceError(message, where=rule.at(field.name))
+        elif field.default is MISSING and field.default_factory is MISSING:
+            raise ResourceError(f"rule {rule.name!r} needs {field.name} = {_CALLED[wanted]}", where=rule.where)
     return declared(**values)
 
 
 @cache
 def _names(declared: type[DataclassInstance]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(declared) if field.init)
+    return tuple(field.name for field in fields(declared))
 
 
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _strings(value: object) -> tuple[str, ...] | None:
-    if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
-        return None
-    return tuple(value)
-
-
-def _string_set(value: object) -> frozenset[str] | None:
-    strings = _strings(value)
-    return None if strings is None else frozenset(strings)
-
-
-def _table(value: object, read: Callable[[object], object | None]) -> Mapping[str, object] | None:
-    if not isinstance(value, Mapping):
-        return None
-    table = {str(name): read(cell) for name, cell in value.items()}
-    return None if None in table.values() else table
-
-
-_READERS: Mapping[object, tuple[str, Callable[[object], object | None]]] = {
-    str: ("a string", lambda value: value if isinstance(value, str) else None),
-    bool: ("true or false", lambda value: value if isinstance(value, bool) else None),
-    int: ("a whole number", lambda value: value if isinstance(value, int) and not isinstance(value, bool) else None),
-    float: ("a number", _number),
-    float | None: ("a number", _number),
-    tuple[str, ...]: ("a list of strings", _strings),
-    frozenset[str]: (
-        "a list of strings",
-        _string_set,
-    ),
-    Mapping[str, float]: ("a table of numbers", lambda value: _table(value, _number)),
-    Mapping[str, tuple[str, ...]]: ("a table of lists of strings", lambda value: _table(value, _strings)),
+_CALLED: Mapping[object, str] = {
+    str: "a string",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    float | None: "a number",
+    tuple[str, ...]: "a list of strings",
+    frozenset[str]: "a list of strings",
+    Mapping[str, float]: "a table of numbers",
+    Mapping[str, tuple[str, ...]]: "a table of lists of strings",
 }
-"""Type of a parameter -> what a person calls it, and its reader, which answers None for a value of another type."""
+"""Type of a parameter -> what a person calls it."""
+
+
+def _read(value: object, wanted: object) -> object | None:
+    """A value as a type of parameters has it; None where it is of another."""
+    origin, args = get_origin(wanted), get_args(wanted)
+    if origin is Mapping:
+        table = (
+            {str(name): _read(cell, args[1]) for name, cell in value.items()} if isinstance(value, Mapping) else None
+        )
+        return None if table is None or None in table.values() else table
+    if origin in (tuple, frozenset):
+        return (
+            origin(value) if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value) else None
+        )
+    if float in (wanted, *args):
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return value if type(value) is wanted else None
 
 
 def compile_pairs(pairs: Sequence[str]) -> Callable[[str, str], bool]:

@@ -1,7 +1,8 @@
 """Opinion phrases: each opinion word of a clause with the degree words and negators that belong to it.
 
-In: a clause's units. Out: `Constituent`s in text order: phrases, aspect entries, and every other word as it is. Pure;
-all word lists come from the lexicons and from the rules' parameters.
+A phrase takes in its degree words and negators, also over the fillers between (沒有想像中好吃). In: a clause's units.
+Out: `Constituent`s in text order: phrases, aspect entries, and every other word as it is. Pure; all word lists come
+from the lexicons and from the rules' parameters.
 """
 
 from __future__ import annotations
@@ -11,23 +12,47 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from builder.core.records import Span
-from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term
-from builder.engine.extent import (
-    MODERATE,
-    OVER,
-    ExtentRule,
-    count_degree,
-    count_lead,
-    find_left_edge,
-    find_start,
-    is_doubled,
-    strip_negator,
-)
+from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term, Unit, entry_of
 from builder.engine.matching import Line, Matcher, Refusal
-from builder.engine.symbols import ADJ, ASPECT, DEG, HAVE, NEG, OPINION, POST, STATEMENT_ENDS, symbol_set
+from builder.engine.symbols import ADJ, ASPECT, COP, DE, DEG, HAVE, NEG, OPINION, POST, STATEMENT_ENDS, symbol_set
 from builder.engine.terms import PRAISE
-from builder.engine.vocabulary import Unit, entry_of
 from builder.language.lexicon.resources import Lexicon
+
+_STRENGTHENING = symbol_set("NEG DEG")
+OVER = "over"
+"""Kind of degree words of excess (太)."""
+_GAP = 3
+"""Words between a negator and its opinion at most."""
+MODERATE = ("會", "至於")
+"""Ends of negators that deny the excess behind them (不會 太濃), not a degree."""
+UNHEDGED = "ordinary"
+"""Category of opinions to which no hedge belongs (算 普通)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExtentRule:
+    """Parameters of a rule of kind `extent`.
+
+    `fillers`: words that may stand between a negator and its opinion. `levels`: words of
+    level, which are no part of it (這麼 好吃). `scope`: adverbs of the clause, with which no phrase begins before a
+    degree word or negator (還 很好吃). `trailing`: words behind an opinion that give its degree (偏鹹 一點). `stance`:
+    words before a phrase that say how sure one is of it, and belong to `opinion_full` (應該 很好), as `finals` do
+    behind an excess (太重 了), and `hedges` before a bare opinion that is none of the ordinary (算 新鮮).
+    `undivided`: degree words that begin with one of `scope` and keep it (還算 新鮮). `choices`: what belongs to it
+    behind any opinion (很好 的選擇, 漂亮 很多). `compared`: how many units before a phrase a comparison may begin that
+    belongs to it (比 上一代 輕); 0 where none does.
+    """
+
+    fillers: frozenset[str] = frozenset()
+    levels: frozenset[str] = frozenset()
+    scope: tuple[str, ...] = ()
+    trailing: frozenset[str] = frozenset()
+    stance: frozenset[str] = frozenset()
+    finals: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    compared: int = 0
+    hedges: frozenset[str] = frozenset()
+    undivided: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,132 +78,203 @@ class JoinRule:
     openers: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PhraseGrammar:
-    """All rules that phrases are read by. `refusals`: where an opinion word judges nothing. `denials`: by what
-    negator at a distance its phrase begins; `far_denials`: by which one apart from the phrase it is denied. `leads`:
-    how many characters of an aspect entry belong to `aspect_full` alone.
+class PhraseReader:
+    """All that phrases are read by. `refusals`: where an opinion word judges nothing. `denials`: by what negator at a
+    distance its phrase begins; `far_denials`: by which one apart from the phrase it is denied. `leads`: how many
+    characters of an aspect entry belong to `aspect_full` alone.
     """
 
-    extent: ExtentRule
-    refusals: Matcher
-    denials: Matcher
-    far_denials: Matcher
-    join: JoinRule
-    leads: Mapping[str, int]
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        extent: ExtentRule,
+        join: JoinRule,
+        refusals: Matcher,
+        denials: Matcher,
+        far_denials: Matcher,
+        leads: Mapping[str, int],
+    ) -> None:
+        self._lexicon, self.extent, self._join, self._leads = lexicon, extent, join, leads
+        self._refusals, self._denials, self._far_denials = refusals, denials, far_denials
 
+    def read(self, units: Sequence[Unit], text: str, refused: list[Refusal] | None = None) -> list[Constituent]:
+        """Join each opinion word with the degree words and negators that stand before it, and a post degree word
+        behind. Those that rules refuse are added to `refused`.
+        """
+        out: list[Constituent] = []
+        taken = 0
+        units = open_clause(units, self._lexicon, self._join.openers)
+        line = self._refusals.read(units)
+        for k, unit in enumerate(units):
+            if unit.symbol != OPINION:
+                continue
+            if unit.word[-1] == "了":
+                unit = self._drop_particle(unit, k > taken and units[k - 1].symbol == DEG)
+            edges = self._find_edges(line, unit, k, taken, refused)
+            if edges is None:
+                continue
+            begin, first, last = edges
+            far = self._far_denials.find_denier(line, first, k, taken)
+            phrase = self._make_phrase(unit, units[first:k], units[begin].start)
+            out += [self._keep_word(u) for u in units[taken:first]]
+            start = unit.start if first == k else self._find_start(units, first, k)
+            end = unit.end if last == k else units[last].end
+            if far < first:  # 不覺得 雞排 好吃
+                word, place = units[far].word, units[far].start
+                span, kind = (place, place + self._count_negator(word)), self._lexicon.negators[word]
+                phrase = phrase._replace(negators=(span, *phrase.negators), kinds=(kind, *phrase.kinds))
+            item = Constituent(start, end, OPINION, text[start:end], unit.last, phrase)
+            _add_opinion(out, item, units[last + 1 : last + 2], text, self._join)
+            taken = last + 1
+        return out + [self._keep_word(u) for u in units[taken:]]
 
-def read_phrases(
-    units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: PhraseGrammar, refused: list[Refusal] | None = None
-) -> list[Constituent]:
-    """Join each opinion word with the degree words and negators that stand before it, and a post degree word behind.
+    def _drop_particle(self, unit: Unit, graded: bool) -> Unit:
+        """太 多了, 冷掉了: the opinion without the particle, if that is one too; a longer one keeps its entry.
 
-    Those that rules refuse are added to `refused`.
-    """
-    out: list[Constituent] = []
-    taken = 0
-    units = open_clause(units, lexicon, grammar.join.openers)
-    line = grammar.refusals.read(units)
-    for k, unit in enumerate(units):
-        if unit.symbol != OPINION:
-            continue
-        if unit.word[-1] == "了":
-            unit = _drop_particle(unit, k > taken and units[k - 1].symbol == DEG, lexicon)
-        edges = _find_edges(units, line, unit, k, taken, lexicon, grammar, refused)
-        if edges is None:
-            continue
-        begin, first, last = edges
-        far = grammar.far_denials.find_denier(line, first, k, taken)
-        phrase = _make_phrase(unit, units[first:k], units[begin].start, lexicon, grammar.extent)
-        out += [_keep_word(u, lexicon, grammar.leads) for u in units[taken:first]]
-        start = unit.start if first == k else find_start(units, first, k, lexicon, grammar.extent)
-        end = unit.end if last == k else units[last].end
-        if far < first:  # 不覺得 雞排 好吃
-            span, kind = _read_negator(units[far], lexicon, grammar.extent), lexicon.negators[units[far].word]
-            phrase = phrase._replace(negators=(span, *phrase.negators), kinds=(kind, *phrase.kinds))
-        item = Constituent(start, end, OPINION, text[start:end], unit.last, phrase)
-        _add_opinion(out, item, units[last + 1 : last + 2], text, grammar.join)
-        taken = last + 1
-    return out + [_keep_word(u, lexicon, grammar.leads) for u in units[taken:]]
+        少了 and 壞了 need theirs where no degree word stands in front (`graded`).
+        """
+        stem = unit.word[:-1]
+        if stem not in self._lexicon.opinions or not (graded or len(stem) > 1):
+            return unit
+        entry = unit.entry if graded else entry_of(unit, self._lexicon)
+        return unit._replace(end=unit.end - 1, word=stem, entry=entry)
 
+    def _find_edges(
+        self, line: Line[Unit], unit: Unit, k: int, taken: int, refused: list[Refusal] | None
+    ) -> tuple[int, int, int] | None:
+        """The units on which the core and the phrase begin and the phrase ends around opinion word `unit` at k; None
+        if it judges nothing. 帶有嚼勁, 有苦味: a quality and the word of having before it are one core.
+        """
+        units, count = line.units, len(line.units)
+        had = self._join.had and k > taken and units[k - 1].symbol == HAVE and units[k - 1].end == unit.start
+        begin = k - 1 if had and unit.word in self._lexicon.aspects else k
+        first = self._denials.find_denier(line, self._find_left_edge(units, begin, taken), k, taken)
+        refusals = self._refusals.find_all(line, first, k)
+        if decides := next(refusals, None):
+            if refused is not None:
+                refused.append(Refusal(units[first].start, unit.end, (decides, *refusals)))
+            return None
+        last = k + 1 if k + 1 < count and units[k + 1].symbol == POST else k
+        if last + 1 < count and units[last + 1].start == units[last].end:
+            last += units[last + 1].word in self.extent.trailing
+        if last == k and k + 2 == count and is_doubled(units, k):
+            last += 1
+        return begin, first, last
 
-def _drop_particle(unit: Unit, graded: bool, lexicon: Lexicon) -> Unit:
-    """太 多了, 冷掉了: the opinion without the particle, if that is one too; a longer one keeps its entry.
+    def _find_left_edge(self, units: Sequence[Unit], k: int, taken: int) -> int:
+        """Index of the first unit of the phrase around opinion k.
 
-    少了 and 壞了 need theirs where no degree word stands in front (`graded`).
-    """
-    stem = unit.word[:-1]
-    if stem not in lexicon.opinions or not (graded or len(stem) > 1):
-        return unit
-    entry = unit.entry if graded else entry_of(unit, lexicon)
-    return unit._replace(end=unit.end - 1, word=stem, entry=entry)
+        Degree words and negators that touch it (非常的香 too), and negators behind a few fillers: 沒有想像中好吃 is one
+        phrase, 覺得好吃 is not.
+        """
+        edge, fillers = k, self.extent.fillers
+        while edge > taken:
+            before = units[edge - 1].symbol
+            if before in _STRENGTHENING:
+                edge -= 1
+            elif before == DE and edge - 1 > taken and units[edge - 2].symbol == DEG:
+                edge -= 2
+            else:
+                j = edge - 1
+                while j >= taken and edge - j <= _GAP and (units[j].word in fillers or units[j].symbol == DEG):
+                    j -= 1
+                if j < taken or units[j].symbol != NEG:
+                    break
+                edge = j
+        return edge
 
+    def _find_start(self, units: Sequence[Unit], first: int, k: int) -> int:
+        """Where in the view the phrase begins whose first unit is `first`.
 
-def _find_edges(
-    units: Sequence[Unit],
-    line: Line,
-    unit: Unit,
-    k: int,
-    taken: int,
-    lexicon: Lexicon,
-    grammar: PhraseGrammar,
-    refused: list[Refusal] | None,
-) -> tuple[int, int, int] | None:
-    """The units on which the core and the phrase begin and the phrase ends around opinion word `unit` at k; None if it
-    judges nothing. 帶有嚼勁, 有苦味: a quality and the word before it that says that a thing has it are one core.
-    """
-    extent, count = grammar.extent, len(units)
-    had = grammar.join.had and k > taken and units[k - 1].symbol == HAVE and units[k - 1].end == unit.start
-    begin = k - 1 if had and unit.word in lexicon.aspects else k
-    first = find_left_edge(units, begin, taken, extent)
-    first = grammar.denials.find_denier(line, first, k, taken)
-    refusals = grammar.refusals.find_all(line, first, k)
-    if decides := next(refusals, None):
-        if refused is not None:
-            refused.append(Refusal(units[first].start, unit.end, (decides, *refusals)))
-        return None
-    last = k + 1 if k + 1 < count and units[k + 1].symbol == POST else k
-    if last + 1 < count and units[last + 1].start == units[last].end and units[last + 1].word in extent.trailing:
-        last += 1
-    if last == k and k + 2 == count and is_doubled(units, k):
-        last += 1
-    return begin, first, last
+        Behind adverbs of the clause (還 蠻好吃, 都還 可以) and words of level (這麼 好吃).
+        """
+        while first < k and (
+            (units[first].word in self.extent.scope and units[first + 1].symbol == DEG)
+            or units[first].word in self.extent.levels
+            or units[first].symbol == DE
+        ):
+            first += 1
+        return units[first].start + (self._count_lead(units[first].word) if first < k else 0)
 
-
-def _make_phrase(unit: Unit, before: Sequence[Unit], begin: int, lexicon: Lexicon, extent: ExtentRule) -> Phrase:
-    """The opinion word `unit`, its core from `begin` on, with the units of its phrase that stand before it."""
-    entry = entry_of(unit, lexicon)
-    if not before:
-        return Phrase((unit.start, unit.end), entry, (), (), ())
-    negators = [u for u in before if u.symbol == NEG]
-    spans = [
-        (
-            u.start + (count_degree(u.word, lexicon) or count_lead(u.word, lexicon, extent)),
-            u.start + len(strip_negator(u.word, lexicon, extent.fillers)),
+    def _make_phrase(self, unit: Unit, before: Sequence[Unit], begin: int) -> Phrase:
+        """The opinion word `unit`, its core from `begin` on, with the units of its phrase that stand before it."""
+        entry = entry_of(unit, self._lexicon)
+        if not before:
+            return Phrase((unit.start, unit.end), entry, (), (), ())
+        negators = [u for u in before if u.symbol == NEG]
+        leads = [self._count_degree(u.word) or self._count_lead(u.word) for u in negators]
+        return Phrase(
+            core=(begin, unit.end),
+            entry=entry,
+            negators=tuple(
+                [
+                    (u.start + lead, u.start + self._count_negator(u.word))
+                    for u, lead in zip(negators, leads, strict=True)
+                ]
+            ),
+            kinds=tuple([self._lexicon.negators[u.word] for u in negators]),
+            degrees=tuple([kind for u in before for kind in self._kinds_of_degree(u)]),
         )
-        for u in negators
-    ]
-    return Phrase(
-        core=(begin, unit.end),
-        entry=entry,
-        negators=tuple(spans),
-        kinds=tuple([lexicon.negators[u.word] for u in negators]),
-        degrees=tuple([kind for u in before for kind in _kinds_of_degree(u, lexicon, extent)]),
-    )
+
+    def _kinds_of_degree(self, unit: Unit) -> Sequence[str]:
+        """The kind of a degree word, or of the excess that a negator denies (不會太; 不太 denies a degree)."""
+        degree = self._lexicon.degree
+        if unit.symbol == DEG:
+            return (degree.get(unit.word, ""),)
+        count = self._count_negator(unit.word) if unit.symbol == NEG else 0
+        return (OVER,) if unit.word[:count].endswith(MODERATE) and degree.get(unit.word[count:]) == OVER else ()
+
+    def _count_lead(self, word: str) -> int:
+        """How many characters of a degree word or negator are an adverb of the clause: 也蠻, 並不."""
+        leads = word.startswith(self.extent.scope) and word not in self.extent.undivided
+        return int(leads and (word[1:] in self._lexicon.degree or word[1:] in self._lexicon.negators))
+
+    def _count_degree(self, word: str) -> int:
+        """How many characters of a negator are a degree word: 完全 of 完全沒有, which is no part of the opinion."""
+        kinds, degree, cuts = self._lexicon.negators, self._lexicon.degree, range(len(word) - 1, 1, -1)
+        return next((cut for cut in cuts if word[:cut] in degree and kinds.get(word[cut:]) == kinds[word]), 0)
+
+    def _count_negator(self, word: str) -> int:
+        """How many characters a negator has without the degree word or filler it ends in: 不會太 is 不會, 沒有想像中 is
+        沒有, 不夠 stays.
+        """
+        kinds, degree = self._lexicon.negators, self._lexicon.degree
+        for cut in range(1, len(word)):
+            behind = word[cut:]
+            if kinds.get(word[:cut]) == kinds.get(word) and (behind in degree or behind in self.extent.fillers):
+                return cut
+        return len(word)
+
+    def _keep_word(self, unit: Unit) -> Constituent:
+        """A unit that is part of no opinion phrase, as a constituent: an aspect entry becomes a term."""
+        start, end, word, symbol, _, last, _ = unit
+        if symbol == ASPECT:
+            entry = self._lexicon.aspects[word.lower()]
+            role = self._lexicon.classes.get(entry.cls, "")
+            owner = self._find_owner(unit) if role in ATTRIBUTES else None
+            term = Term(entry.cls, owner, self._leads.get(word, 0), role)
+            return Constituent(start, end, symbol, word, last, None, term)
+        return Constituent(start, end, ADJ if symbol == OPINION else symbol, word, last)
+
+    def _find_owner(self, unit: Unit) -> Span | None:
+        """The owner inside an entry that is written with it: 餐點 in 餐點口感."""
+        role = self._lexicon.role
+        for cut in range(2, len(unit.word) - 1):
+            owner = role(unit.word[:cut])
+            if owner and owner not in ATTRIBUTES and role(unit.word[cut:]) in ATTRIBUTES:
+                return unit.start, unit.start + cut
+        return None
 
 
-def _kinds_of_degree(unit: Unit, lexicon: Lexicon, extent: ExtentRule) -> Sequence[str]:
-    """The kind of a degree word, or of the excess that a negator denies (不會太; 不太 denies a degree)."""
-    if unit.symbol == DEG:
-        return (lexicon.degree.get(unit.word, ""),)
-    denied = strip_negator(unit.word, lexicon, extent.fillers) if unit.symbol == NEG else ""
-    excess = denied.endswith(MODERATE) and lexicon.degree.get(unit.word[len(denied) :]) == OVER
-    return (OVER,) if excess else ()
+def is_doubled(units: Sequence[Unit], k: int) -> bool:
+    """Whether the last unit of the clause is a 的 that belongs to the doubled predicate before it.
 
-
-def _read_negator(unit: Unit, lexicon: Lexicon, extent: ExtentRule) -> Span:
-    """A negator without the degree word or filler that it ends in."""
-    return unit.start, unit.start + len(strip_negator(unit.word, lexicon, extent.fillers))
+    麵條QQ的, 餅皮酥酥脆脆的; 湯頭是燙燙的 has 是 … 的.
+    """
+    word = units[k].word
+    if len(word) < 2 or word[-1] != word[-2]:
+        return False
+    return units[k + 1].symbol == DE and units[k + 1].start == units[k].end and all(u.symbol != COP for u in units[:k])
 
 
 def _add_opinion(out: list[Constituent], item: Constituent, after: Sequence[Unit], text: str, rule: JoinRule) -> None:
@@ -236,26 +332,6 @@ def _merge_praise(before: Constituent, item: Constituent, text: str, rule: JoinR
 
 def _sign(valence: float) -> int:
     return (valence > 5) - (valence < 5)
-
-
-def _keep_word(unit: Unit, lexicon: Lexicon, leads: Mapping[str, int]) -> Constituent:
-    """A unit that is part of no opinion phrase, as a constituent: an aspect entry becomes a term."""
-    start, end, word, symbol, _, last, _ = unit
-    if symbol == ASPECT:
-        entry = lexicon.aspects[word.lower()]
-        role = lexicon.classes.get(entry.cls, "")
-        owner = _find_owner(unit, lexicon) if role in ATTRIBUTES else None
-        return Constituent(start, end, symbol, word, last, None, Term(entry.cls, owner, leads.get(word, 0), role))
-    return Constituent(start, end, ADJ if symbol == OPINION else symbol, word, last)
-
-
-def _find_owner(unit: Unit, lexicon: Lexicon) -> Span | None:
-    """The owner inside an entry that is written with it: 餐點 in 餐點口感."""
-    for cut in range(2, len(unit.word) - 1):
-        owner, attribute = lexicon.role(unit.word[:cut]), lexicon.role(unit.word[cut:])
-        if owner and owner not in ATTRIBUTES and attribute in ATTRIBUTES:
-            return unit.start, unit.start + cut
-    return None
 
 
 # ---- Opinions that name their aspect (料多實在, 皮薄餡多)

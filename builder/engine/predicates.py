@@ -16,10 +16,10 @@ from operator import or_
 from typing import NamedTuple
 
 from builder.core.errors import ResourceError
+from builder.engine.constituents import Unit
 from builder.engine.matching import RuleIndex, spell_heads
 from builder.engine.rows import Classes, RuleRows, WordTable, compile_body
 from builder.engine.symbols import OPINION
-from builder.engine.vocabulary import Unit
 from builder.language.lexicon.resources import OpinionEntry
 from builder.language.lexicon.rules import Rule
 

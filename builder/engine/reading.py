@@ -16,11 +16,10 @@ from builder.engine.codes import add_sizes, name_codes
 from builder.engine.compiled import Compiled
 from builder.engine.constituents import Constituent
 from builder.engine.matching import Refusal
-from builder.engine.phrases import read_phrases
 from builder.engine.polarity import CONTEXT_ONLY
 from builder.engine.symbols import JUDGING
-from builder.engine.terms import bar_all, join_terms
-from builder.engine.units import QUOTES, lower_case, read_units
+from builder.engine.terms import bar_all
+from builder.engine.units import QUOTES, lower_case
 from builder.reviews.script import HAN
 from builder.reviews.text import Clause
 from builder.reviews.text import clauses as find_clauses
@@ -55,13 +54,6 @@ def join_quoted(text: str, clauses: Sequence[Clause]) -> Iterator[Clause]:
         whole = clause
     if whole:
         yield whole
-
-
-def drop_addresses(text: str, clauses: Sequence[Clause]) -> Sequence[Clause]:
-    """The clauses of a text of lower case without the words of addresses, which part those around them."""
-    if not _ADDRESS.search(text):
-        return clauses
-    return find_clauses(_ADDRESS.sub(lambda address: "，" * len(address[0]), text))
 
 
 # ---- Clauses
@@ -113,16 +105,17 @@ def read_clauses(doc: Doc, rules: Compiled, refused: list[Refusal] | None = None
     text, at = lower_case(doc.text), 0
     brackets, aside = [match.span() for match in BRACKETS.finditer(doc.text)], False
     starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
-    clauses = drop_addresses(text, doc.clauses) if rules.natural else doc.clauses
+    clauses = doc.clauses
+    if rules.natural and _ADDRESS.search(text):  # its words part those around them
+        clauses = find_clauses(_ADDRESS.sub(lambda address: "，" * len(address[0]), text))
     for clause in join_quoted(doc.text, clauses):
         at = bisect_left(starts, clause.start, at)
         stop = bisect_right(ends, clause.end, at)
         while at < stop:
             first, at = at, min(stop, at + LONGEST_CLAUSE)
-            phrases = _read_phrases(text, doc.tokens, (first, at), rules, refused)
-            if phrases is None:
+            items = _read_items(text, doc.tokens, (first, at), rules, refused)
+            if items is None:
                 continue
-            items = _read_terms(phrases, text, rules, refused)
             named = aside or (out and any(item.term for item in out[-1].items))
             aside = bool(named) and _is_aside(clause, items, brackets)
             items = bar_all(items) if aside else items
@@ -130,27 +123,22 @@ def read_clauses(doc: Doc, rules: Compiled, refused: list[Refusal] | None = None
     return out
 
 
-def _read_phrases(
+def _read_items(
     text: str, tokens: Sequence[Token], place: tuple[int, int], rules: Compiled, refused: list[Refusal] | None
 ) -> list[Constituent] | None:
-    """The words of a clause with its opinion phrases; None if it names nothing and judges nothing, as three in ten."""
-    words = read_units(text, tokens, place, rules.lexicon, rules.vocabulary, rules.readings, refused)
-    units = rules.predicates.read(words)
-    if not rules.terms.names.rule.codes and {unit.symbol for unit in units}.isdisjoint(JUDGING):
+    """The words of a clause with its opinion phrases and aspect terms; None if it names nothing and judges nothing, as
+    three in ten.
+    """
+    names = rules.terms.names
+    units = rules.predicates.read(rules.units.read(text, tokens, place, refused))
+    if not names.codes and {unit.symbol for unit in units}.isdisjoint(JUDGING):
         return None
-    return read_phrases(units, text, rules.lexicon, rules.phrases, refused)
-
-
-def _read_terms(
-    phrases: list[Constituent], text: str, rules: Compiled, refused: list[Refusal] | None
-) -> list[Constituent]:
-    """The constituents of a clause with its aspect terms."""
-    codes, sizes = rules.terms.names.rule.codes, rules.terms.names.rule.sizes
-    if codes:
-        phrases = name_codes(phrases, text, codes, rules.lexicon)
-    if sizes:
-        phrases = add_sizes(phrases, text, sizes)
-    return join_terms(rules.refused_aspects.bar_aspects(phrases, refused), text, rules.lexicon, rules.terms)
+    items = rules.phrases.read(units, text, refused)
+    if names.codes:
+        items = name_codes(items, text, names.codes, rules.lexicon)
+    if names.sizes:
+        items = add_sizes(items, text, names.sizes)
+    return rules.terms.join(rules.refused_aspects.bar_aspects(items, refused), text)
 
 
 def _make_clause(items: list[Constituent], written: str, text: str, clause: Clause, rules: Compiled) -> ReadClause:

@@ -5,7 +5,7 @@ In: a clause's constituents with its opinion phrases. Out: the constituents that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.core.records import Span
@@ -23,6 +23,11 @@ _TAIL_UNITS = symbol_set("NOUN PART")
 """What the last character of a name may be read as."""
 _PART_UNITS = symbol_set("VERB ADJ NOUN BLOCKED")
 """What a part from morphemes.tsv may be read as."""
+_LISTED = frozenset(["thing", "kind", "person", "other"])
+"""Roles of what is named whole: two of one role that touch may be a list."""
+_POSSESSIVE = ("", "的")
+"""Between a name and its head."""
+_SUFFIX_UNITS = symbol_set("NOUN VERB OTHER PART")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,94 +55,6 @@ class NameRule:
 
 
 @dataclass(frozen=True, slots=True)
-class NameGrammar:
-    """A `NameRule` with what the lexicon adds to it: `endings`, the last characters of its composed names."""
-
-    rule: NameRule
-    endings: frozenset[str]
-
-    @classmethod
-    def of(cls, rule: NameRule, lexicon: Lexicon) -> NameGrammar:
-        """The rule on a lexicon."""
-        entries = lexicon.aspects.items()
-        names = (word for word, entry in entries if len(word) > 1 and entry.cls.startswith(rule.composed))
-        return cls(rule, frozenset(word[-1] for word in names))
-
-    def is_composed(self, term: Term) -> bool:
-        """Whether names of the term's class go on at both ends."""
-        return term.cls.startswith(self.rule.composed)
-
-
-def ends_name(term: Term, item: Constituent, lexicon: Lexicon, grammar: NameGrammar) -> bool:
-    """Whether a word belongs to the aspect it touches: the head of a composed name (麵, 湯, 鍋)."""
-    if not grammar.is_composed(term):
-        return False
-    if lexicon.morphemes.get(item.word) == "head":
-        return True
-    return item.symbol in _TAIL_UNITS and item.word in grammar.endings and _is_stray(item.word, lexicon, grammar)
-
-
-def _is_stray(word: str, lexicon: Lexicon, grammar: NameGrammar) -> bool:
-    """Whether a character that touches a name is likely a part of it (羊油拌麵 線)."""
-    rule = grammar.rule
-    return (
-        rule.compounds and len(word) == 1 and word.isalpha() and word not in rule.loose and word not in lexicon.general
-    )
-
-
-def begins_name(before: Constituent, item: Constituent, lexicon: Lexicon, grammar: NameGrammar) -> bool:
-    """Whether a word no lexicon calls an aspect is the first part of a name: a noun, or a part from morphemes.tsv."""
-    if before.end != item.start or item.term is None:
-        return False
-    if grammar.rule.latin and before.word.isascii() and any(map(str.isalnum, before.word)):
-        return before.symbol != BUT
-    thing = item.term.role in THINGS
-    if before.symbol == BLOCKED and _is_proper(before, item.term, lexicon, grammar):
-        return True
-    if before.symbol == NOUN:
-        return len(before.word) > 1 or (thing and _is_stray(before.word, lexicon, grammar))
-    if before.symbol == PART:
-        return thing and _is_stray(before.word, lexicon, grammar)
-    role = lexicon.morphemes.get(before.word, "")
-    return thing and role in _BEFORE_HEADS and before.symbol in _PART_UNITS
-
-
-def _is_proper(before: Constituent, term: Term, lexicon: Lexicon, grammar: NameGrammar) -> bool:
-    """Whether a word that is no aspect names whose a thing is (阿明 三明治), or where it or a house comes from."""
-    reason = lexicon.not_aspects.get(before.word)
-    if reason is None:
-        return term.role in THINGS and term.role not in GENERIC and len(before.word) > 1 and before.word.isalpha()
-    return reason == "origin" and (term.role in THINGS or term.cls.startswith(grammar.rule.housed))
-
-
-def names_a_kind(before: Constituent, item: Constituent, out: Sequence[Constituent], grammar: NameGrammar) -> bool:
-    """甜菠菜, 濃厚雞白湯拉麵: a sensory word right before a thing, without a degree word, is part of its name."""
-    if before.end != item.start or item.term is None:
-        return False
-    if item.term.role not in THINGS or item.term.role in GENERIC:
-        return False
-    if before.symbol == ADJ and len(before.word) == 1:
-        return True
-    phrase = before.phrase
-    if phrase is None or phrase.core != (before.start, before.end):
-        return False
-    category = phrase.entry.category
-    if category.startswith(grammar.rule.absorbed) and phrase.entry.valence < PRAISE:
-        return True
-    opens = is_thing(item) and not any(earlier.term or earlier.phrase for earlier in out[:-1])
-    return opens and category.startswith(grammar.rule.epithets)
-
-
-# ---- Terms
-
-_LISTED = frozenset(["thing", "kind", "person", "other"])
-"""Roles of what is named whole: two of one role that touch may be a list."""
-_POSSESSIVE = ("", "的")
-"""Between a name and its head."""
-_SUFFIX_UNITS = symbol_set("NOUN VERB OTHER PART")
-
-
-@dataclass(frozen=True, slots=True)
 class TermRule:
     """Parameters of a rule of kind `term`.
 
@@ -162,23 +79,199 @@ class TermRule:
     measures: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class TermGrammar:
-    """A `TermRule`, a `ListRule` and a `NameGrammar` made ready for reading.
-
-    `are_separate` and `is_leading` look up pairs of classes; `lists` is what makes a list.
+class TermReader:
+    """A `TermRule`, a `ListRule` and a `NameRule` made ready for reading. `are_separate` and `is_leading` look up pairs
+    of classes; `endings` are the last characters of composed names.
     """
 
-    rule: TermRule
-    names: NameGrammar
-    are_separate: Callable[[str, str], bool]
-    is_leading: Callable[[str, str], bool]
-    lists: ListRule
+    def __init__(self, lexicon: Lexicon, rule: TermRule, lists: ListRule, names: NameRule) -> None:
+        self._lexicon, self.rule, self.lists, self.names = lexicon, rule, lists, names
+        self._are_separate, self._is_leading = compile_pairs(rule.separate), compile_pairs(rule.leading)
+        composed = (word for word, entry in lexicon.aspects.items() if entry.cls.startswith(names.composed))
+        self._endings = frozenset(word[-1] for word in composed if len(word) > 1)
 
-    @classmethod
-    def of(cls, rule: TermRule, lists: ListRule, names: NameGrammar) -> TermGrammar:
-        """The rules with their pairs of classes compiled."""
-        return cls(rule, names, compile_pairs(rule.separate), compile_pairs(rule.leading), lists)
+    # Names
+
+    def _is_composed(self, term: Term) -> bool:
+        """Whether names of the term's class go on at both ends."""
+        return term.cls.startswith(self.names.composed)
+
+    def _ends_name(self, term: Term, item: Constituent) -> bool:
+        """Whether a word belongs to the aspect it touches: the head of a composed name (麵, 湯, 鍋)."""
+        if not self._is_composed(term):
+            return False
+        if self._lexicon.morphemes.get(item.word) == "head":
+            return True
+        return item.symbol in _TAIL_UNITS and item.word in self._endings and self._is_stray(item.word)
+
+    def _is_stray(self, word: str) -> bool:
+        """Whether a character that touches a name is likely a part of it (羊油拌麵 線)."""
+        single = self.names.compounds and len(word) == 1 and word.isalpha()
+        return single and word not in self.names.loose and word not in self._lexicon.general
+
+    def _begins_name(self, before: Constituent, item: Constituent) -> bool:
+        """Whether a word no lexicon calls an aspect is the first part of a name: a noun, or one of morphemes.tsv."""
+        if before.end != item.start or item.term is None:
+            return False
+        if self.names.latin and before.word.isascii() and any(map(str.isalnum, before.word)):
+            return before.symbol != BUT
+        thing = item.term.role in THINGS
+        if before.symbol == BLOCKED and self._is_proper(before, item.term):
+            return True
+        if before.symbol == NOUN:
+            return len(before.word) > 1 or (thing and self._is_stray(before.word))
+        if before.symbol == PART:
+            return thing and self._is_stray(before.word)
+        role = self._lexicon.morphemes.get(before.word, "")
+        return thing and role in _BEFORE_HEADS and before.symbol in _PART_UNITS
+
+    def _is_proper(self, before: Constituent, term: Term) -> bool:
+        """Whether a word that is no aspect names whose a thing is (阿明 三明治), or where it or a house comes from."""
+        reason = self._lexicon.not_aspects.get(before.word)
+        if reason is None:
+            return term.role in THINGS and term.role not in GENERIC and len(before.word) > 1 and before.word.isalpha()
+        return reason == "origin" and (term.role in THINGS or term.cls.startswith(self.names.housed))
+
+    def _names_a_kind(self, before: Constituent, item: Constituent, out: Sequence[Constituent]) -> bool:
+        """甜菠菜, 濃厚雞白湯拉麵: a sensory word right before a thing, without a degree word, is part of its name."""
+        if before.end != item.start or item.term is None:
+            return False
+        if item.term.role not in THINGS or item.term.role in GENERIC:
+            return False
+        if before.symbol == ADJ and len(before.word) == 1:
+            return True
+        phrase = before.phrase
+        if phrase is None or phrase.core != (before.start, before.end):
+            return False
+        category = phrase.entry.category
+        if category.startswith(self.names.absorbed) and phrase.entry.valence < PRAISE:
+            return True
+        opens = is_thing(item) and not any(earlier.term or earlier.phrase for earlier in out[:-1])
+        return opens and category.startswith(self.names.epithets)
+
+    # Terms
+
+    def join(self, clause: list[Constituent], text: str) -> list[Constituent]:
+        """Join neighbouring parts of one aspect, attach owners, and take what 、 和 跟 coordinate with an aspect for
+        one.
+        """
+        rule, compounds = self.rule, self.names.compounds
+        out: list[Constituent] = []
+        for i, item in enumerate([_cut_to_head(item, rule) for item in clause] if rule.heads else clause):
+            if item.word in rule.wholes and out and out[-1].term and out[-1].end == item.start:
+                after = clause[i + 1 : i + 2]
+                if not (after and after[0].term and after[0].start == item.end):
+                    item = item._replace(symbol=ADV, term=None)  # 餐點 整體 不錯
+            joined = self._join_to_last(out, item, text) if out and (item.term or out[-1].term) else None
+            if joined is None and compounds and out and self._is_head(clause, i):
+                count = 2 if out[-1].symbol == DE and len(out) > 1 else 1
+                first = out[-count]
+                if first.term is not None and text[first.end : item.start] in _POSSESSIVE:
+                    joined = count, first._replace(end=item.end, word=text[first.start : item.end], last=item.last)
+            if joined is None or self._are_touching_things(out[-1], clause, i):
+                out.append(bar_aspect(item) if is_kind(item) and self._names_again(out, item) else item)
+                continue
+            out[-joined[0] :] = [joined[1]]
+            while compounds and len(out) > 1 and out[-2].end == out[-1].start and self._goes_on_left(out, clause, i):
+                first, last = out[-2:]  # 清蒸 野生石斑
+                out[-2:] = [self._make_one(first, last, text, last.term and last.term.owner)]
+        # 整體 不錯 judges all, and names nothing
+        return make_listed_nouns_aspects(
+            [bar_aspect(item) if item.term and item.word in rule.overall else item for item in out]
+        )
+
+    def _is_head(self, clause: Sequence[Constituent], i: int) -> bool:
+        """商品 質素 很好, 商品 的 質素 很好: whether a noun that no lexicon holds may be the head of the name before
+        it, as an opinion follows over adverbs.
+        """
+        item = clause[i]
+        if item.symbol != NOUN or len(item.word) < 2 or item.word in self._lexicon.general:
+            return False
+        if not item.word.isalpha() or item.word.isascii():
+            return False
+        return next((other.phrase for other in clause[i + 1 :] if other.symbol != ADV), None) is not None
+
+    def _names_again(self, out: Sequence[Constituent], item: Constituent) -> bool:
+        """豬腳這道菜很香, 芋圓這款甜品很好吃: whether the kind of thing `item` is the thing named before it again."""
+        if len(out) < 2 or out[-1].end != item.start or not out[-1].word.startswith(self.lists.pointing):
+            return False
+        before = out[-2].term
+        return before is not None and before.role in THINGS and out[-1].word[-1] in self.rule.measures
+
+    def _are_touching_things(self, before: Constituent, clause: Sequence[Constituent], i: int) -> bool:
+        """牛肉麵排骨飯都很油: two names of whole things before a word that gathers them are a list, not one name."""
+        item = clause[i]
+        if item.term is None or before.term is None or before.end != item.start or item.term.role != before.term.role:
+            return False
+        return item.term.role in _LISTED and are_gathered(clause, i, self.lists)
+
+    def _join_to_last(self, out: Sequence[Constituent], item: Constituent, text: str) -> tuple[int, Constituent] | None:
+        """How many of the last constituents of `out` the new one joins, and what they become; None if it stands
+        alone.
+        """
+        before = out[-1]
+        touches = before.end == item.start
+        if before.term and touches and item.symbol in _SUFFIX_UNITS and self._ends_name(before.term, item):
+            return 1, before._replace(end=item.end, word=text[before.start : item.end], last=item.last)
+        if item.term is None:
+            return None
+        attribute = item.term.cls.startswith(self.rule.attributes)
+        if before.symbol == ASPECT and before.term and touches and self._is_one_term(before, item):
+            owner = (before.start + before.term.lead, before.end) if attribute else before.term.owner
+            return 1, self._make_one(before, item, text, owner)
+        first = out[-2] if len(out) > 1 else before
+        if before.symbol == DE and attribute and first.symbol == ASPECT and first.term and touches:
+            return 2, self._make_one(first, item, text, (first.start + first.term.lead, first.end))
+        if not self.names.compounds:
+            return None
+        apart = len(out) < 2 or first.symbol != ASPECT or first.end != before.start
+        if self._begins_name(before, item) or (apart and self._names_a_kind(before, item, out)):
+            return 1, self._make_one(before, item, text, None)
+        return None
+
+    def _is_one_term(self, before: Constituent, item: Constituent) -> bool:
+        """Whether two aspects that touch are one term rather than a list."""
+        if before.word in self.rule.wholes or item.word in self.rule.houses:
+            return True
+        return not self._are_separate(before.own_term.cls, item.own_term.cls)
+
+    def _make_one(self, first: Constituent, last: Constituent, text: str, owner: Span | None) -> Constituent:
+        lead = self._count_lead(first, last)
+        owner = owner if owner and owner[0] >= first.start + lead else None
+        term = last.own_term._replace(owner=owner, lead=lead)
+        return last._replace(start=first.start, word=text[first.start : last.end], term=term)
+
+    def _count_lead(self, first: Constituent, last: Constituent) -> int:
+        """How many characters of the name that the two become only say where it is or of what kind:
+        店裡 座位, 甜點 布丁, 餐廳 餐點.
+        """
+        of_kind = is_kind(first) and is_thing(last) and last.own_term.role not in GENERIC
+        leads = first.term and (of_kind or self._is_leading(first.term.cls, last.own_term.cls))
+        within = last.own_term.lead and not (first.term and is_thing(first) and not is_kind(first))
+        if leads or within or first.word in self.rule.wholes:
+            return last.start - first.start + last.own_term.lead
+        return first.term.lead if first.term else 0
+
+    def _goes_on_left(self, out: Sequence[Constituent], clause: Sequence[Constituent], i: int) -> bool:
+        """Whether the name that ends `out` goes on to the left.
+
+        By a part, or by food that is no kind of food (餐點, 甜點) nor one of a list.
+        """
+        before, item = out[-2:]
+        if before.term is None or item.term is None:
+            return self._begins_name(before, item)
+        composed = self._is_composed(before.term) and self._is_composed(item.term)
+        return composed and before.term.role not in GENERIC and not are_gathered(clause, i, self.lists)
+
+
+def _cut_to_head(item: Constituent, rule: TermRule) -> Constituent:
+    """The aspect's head alone where the convention wants it so."""
+    if item.term is None or item.term.role in THINGS or item.term.role == "person":
+        return item
+    head = next((item.word[i:] for i in range(1, len(item.word) - 1) if item.word[i:] in rule.heads), None)
+    if head is None:
+        return item
+    return item._replace(start=item.end - len(head), word=head, term=item.term._replace(owner=None, lead=0))
 
 
 def find_leads(lexicon: Lexicon, wholes: frozenset[str]) -> Mapping[str, int]:
@@ -199,149 +292,3 @@ def bar_all(clause: Sequence[Constituent]) -> list[Constituent]:
     return [
         item._replace(symbol=BLOCKED, term=None, phrase=None) if item.term or item.phrase else item for item in clause
     ]
-
-
-def join_terms(clause: list[Constituent], text: str, lexicon: Lexicon, grammar: TermGrammar) -> list[Constituent]:
-    """Join neighbouring parts of one aspect, attach owners, and take what 、 和 跟 coordinate with an aspect for
-    one.
-    """
-    rule, compounds = grammar.rule, grammar.names.rule.compounds
-    out: list[Constituent] = []
-    for i, item in enumerate([_cut_to_head(item, rule) for item in clause] if rule.heads else clause):
-        if item.word in rule.wholes and out and out[-1].term and out[-1].end == item.start:
-            after = clause[i + 1 : i + 2]
-            if not (after and after[0].term and after[0].start == item.end):
-                item = item._replace(symbol=ADV, term=None)  # 餐點 整體 不錯
-        joined = _join_to_last(out, item, text, lexicon, grammar) if out and (item.term or out[-1].term) else None
-        if joined is None and compounds and out and _is_head(clause, i, lexicon):
-            count = 2 if out[-1].symbol == DE and len(out) > 1 else 1
-            first = out[-count]
-            if first.term is not None and text[first.end : item.start] in _POSSESSIVE:
-                joined = count, first._replace(end=item.end, word=text[first.start : item.end], last=item.last)
-        if joined is None or _are_touching_things(out[-1], clause, i, grammar):
-            out.append(bar_aspect(item) if is_kind(item) and _names_again(out, item, grammar) else item)
-            continue
-        out[-joined[0] :] = [joined[1]]
-        while (
-            compounds
-            and len(out) > 1
-            and out[-2].end == out[-1].start
-            and _goes_on_left(out, clause, i, lexicon, grammar)
-        ):
-            first, last = out[-2:]  # 清蒸 野生石斑
-            owner = last.term and last.term.owner
-            out[-2:] = [_make_one(first, last, text, owner, _count_lead(first, last, grammar))]
-    # 整體 不錯 judges all, and names nothing
-    return make_listed_nouns_aspects(
-        [bar_aspect(item) if item.term and item.word in rule.overall else item for item in out]
-    )
-
-
-def _is_head(clause: Sequence[Constituent], i: int, lexicon: Lexicon) -> bool:
-    """商品 質素 很好, 商品 的 質素 很好: whether a noun that no lexicon holds may be the head of the name before it, as
-    an opinion follows over adverbs.
-    """
-    item = clause[i]
-    if item.symbol != NOUN or len(item.word) < 2 or item.word in lexicon.general:
-        return False
-    if not item.word.isalpha() or item.word.isascii():
-        return False
-    at = i + 1
-    while at < len(clause) and clause[at].symbol == ADV:
-        at += 1
-    return at < len(clause) and clause[at].phrase is not None
-
-
-def _names_again(out: Sequence[Constituent], item: Constituent, grammar: TermGrammar) -> bool:
-    """豬腳這道菜很香, 芋圓這款甜品很好吃: whether the kind of thing `item` is the thing named before it again."""
-    if len(out) < 2 or out[-1].end != item.start or not out[-1].word.startswith(grammar.lists.pointing):
-        return False
-    before = out[-2].term
-    return before is not None and before.role in THINGS and out[-1].word[-1] in grammar.rule.measures
-
-
-def _are_touching_things(before: Constituent, clause: Sequence[Constituent], i: int, grammar: TermGrammar) -> bool:
-    """牛肉麵排骨飯都很油: two names of whole things before a word that gathers them are a list, not one name."""
-    item = clause[i]
-    if item.term is None or before.term is None or before.end != item.start or item.term.role != before.term.role:
-        return False
-    return item.term.role in _LISTED and are_gathered(clause, i, grammar.lists)
-
-
-def _join_to_last(
-    out: Sequence[Constituent], item: Constituent, text: str, lexicon: Lexicon, grammar: TermGrammar
-) -> tuple[int, Constituent] | None:
-    """How many of the last constituents of `out` the new one joins, and what they become; None if it stands alone."""
-    before, rule, names = out[-1], grammar.rule, grammar.names
-    suffixed = before.term and before.end == item.start and item.symbol in _SUFFIX_UNITS
-    if suffixed and before.term and ends_name(before.term, item, lexicon, names):
-        return 1, before._replace(end=item.end, word=text[before.start : item.end], last=item.last)
-    if item.term is None:
-        return None
-    attribute = item.term.cls.startswith(rule.attributes)
-    if before.symbol == ASPECT and before.term and before.end == item.start and _is_one_term(before, item, grammar):
-        owner = (before.start + before.term.lead, before.end) if attribute else before.term.owner
-        return 1, _make_one(before, item, text, owner, _count_lead(before, item, grammar))
-    first = out[-2] if len(out) > 1 else before
-    if before.symbol == DE and attribute and first.symbol == ASPECT and first.term and item.start == before.end:
-        owner = first.start + first.term.lead, first.end
-        return 2, _make_one(first, item, text, owner, _count_lead(first, item, grammar))
-    if not names.rule.compounds:
-        return None
-    touches = len(out) > 1 and out[-2].symbol == ASPECT and out[-2].end == before.start
-    if begins_name(before, item, lexicon, names) or (not touches and names_a_kind(before, item, out, names)):
-        return 1, _make_one(before, item, text, None, _count_lead(before, item, grammar))
-    return None
-
-
-def _is_one_term(before: Constituent, item: Constituent, grammar: TermGrammar) -> bool:
-    """Whether two aspects that touch are one term rather than a list."""
-    if before.word in grammar.rule.wholes or item.word in grammar.rule.houses:
-        return True
-    return not grammar.are_separate(before.own_term.cls, item.own_term.cls)
-
-
-def _cut_to_head(item: Constituent, rule: TermRule) -> Constituent:
-    """The aspect's head alone where the convention wants it so."""
-    if item.term is None or item.term.role in THINGS or item.term.role == "person":
-        return item
-    head = next((item.word[i:] for i in range(1, len(item.word) - 1) if item.word[i:] in rule.heads), None)
-    if head is None:
-        return item
-    return item._replace(start=item.end - len(head), word=head, term=item.term._replace(owner=None, lead=0))
-
-
-def _make_one(first: Constituent, last: Constituent, text: str, owner: Span | None, lead: int) -> Constituent:
-    owner = owner if owner and owner[0] >= first.start + lead else None
-    term = last.own_term._replace(owner=owner, lead=lead)
-    return last._replace(start=first.start, word=text[first.start : last.end], term=term)
-
-
-def _count_lead(first: Constituent, last: Constituent, grammar: TermGrammar) -> int:
-    """How many characters of the name that the two become only say where it is or of what kind:
-    店裡 座位, 甜點 布丁, 餐廳 餐點.
-    """
-    leads = first.word in grammar.rule.wholes or (
-        first.term
-        and (
-            grammar.is_leading(first.term.cls, last.own_term.cls)
-            or (is_kind(first) and is_thing(last) and last.own_term.role not in GENERIC)
-        )
-    )
-    if leads or (last.own_term.lead and not (first.term and is_thing(first) and not is_kind(first))):
-        return last.start - first.start + last.own_term.lead
-    return first.term.lead if first.term else 0
-
-
-def _goes_on_left(
-    out: Sequence[Constituent], clause: Sequence[Constituent], i: int, lexicon: Lexicon, grammar: TermGrammar
-) -> bool:
-    """Whether the name that ends `out` goes on to the left.
-
-    By a part, or by food that is no kind of food (餐點, 甜點) nor one of a list.
-    """
-    before, item = out[-2:]
-    if before.term is None or item.term is None:
-        return begins_name(before, item, lexicon, grammar.names)
-    composed = grammar.names.is_composed(before.term) and grammar.names.is_composed(item.term)
-    return composed and before.term.role not in GENERIC and not are_gathered(clause, i, grammar.lists)

@@ -9,10 +9,9 @@ from collections.abc import Collection, Sequence
 
 from builder.engine.carrying import AddingRule
 from builder.engine.compiled import Compiled
-from builder.engine.constituents import THINGS, Constituent, is_kind, is_thing
+from builder.engine.constituents import THINGS, Constituent, Topic, is_kind, is_thing
 from builder.engine.coordination import add_coordinated, is_gathered
 from builder.engine.symbols import DE, NEG, symbol_set
-from builder.engine.units import Topic
 
 _REACH = 4
 """Units before an aspect among which the word that adds it stands (加 了 一 顆 梅子)."""
@@ -20,13 +19,6 @@ _LISTING = symbol_set("ASPECT LIST CONJ")
 """Units of a clause that is a list."""
 _LEAST = 2
 """Aspects of a list."""
-
-
-def share(clause: Sequence[Constituent], aspects: tuple[Constituent, ...], rules: Compiled) -> tuple[Constituent, ...]:
-    """The aspects with those coordinated with them in their clause, where the convention has a rule of coordination."""
-    if not rules.conjunction:
-        return aspects
-    return add_coordinated(clause, aspects, rules.terms.lists)
 
 
 def resume_list(
@@ -48,7 +40,7 @@ def next_topic(
     Crowds and queues are no topic (環境 不錯，人 很多，很 有 氣氛), nor is what a clause denies. `label`:
     whether a colon ends the clause.
     """
-    passing = rules.vocabulary.rule.passing
+    passing = rules.units.rule.passing
     named = [item for item in clause if item.term is not None and item.word not in passing]
     paired = [item for item in paired if item.word not in passing]
     if not named and not paired:

@@ -1,28 +1,29 @@
-"""Units of a clause, and the scene in which a pairing rule sees an opinion.
+"""Units of a clause: every word with the role that it has for the engine.
 
 Words become units with one symbol each, so that rules can be regular expressions over a clause. In: the view's text,
 its tokens and one clause. Out: a list of `Unit`s that tile the clause's words. The lexicon decides first (longest match
-over token edges), the part of speech second.
-
-A `Scene` is the question put to a pairing rule, an `AspectChoice` its answer. In: the constituents of a clause and what
-was paired before it.
+over token edges), function words override it, and the part of speech comes last. Unknown words are taken apart.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
-from typing import NamedTuple
 
+from builder.core.errors import ResourceError
 from builder.core.records import Token
-from builder.engine.constituents import Constituent
+from builder.engine.constituents import Unit
 from builder.engine.matching import Matcher, Refusal
 from builder.engine.symbols import (
+    ADJ,
     ADV,
     ASPECT,
+    BLOCKED,
     DE,
     DEG,
+    IRREALIS,
     JUDGING,
     NEG,
     NOUN,
@@ -30,62 +31,22 @@ from builder.engine.symbols import (
     OTHER,
     POST,
     SYMBOL_OF_TAG,
+    SYMBOLS,
+    VERB,
     symbol_set,
 )
-from builder.engine.vocabulary import FunctionWordRule, Unit, UnitVocabulary
 from builder.language.lexicon.resources import Lexicon
+from builder.language.lexicon.rules import Rule
 
-# ---- Scenes
-
-
-class Topic(NamedTuple):
-    """What an earlier clause was about: the aspects last paired there (or merely named, if `named`).
-
-    `whole`: where those are attributes or parts (口感, 外皮), the dish or drink named before them. `is_list`: their
-    clause lists them and holds nothing else (服務、環境，). `label`: a colon stands behind them.
-    """
-
-    aspects: tuple[Constituent, ...]
-    named: bool
-    whole: Constituent | None = None
-    is_list: bool = False
-    label: bool = False
-
-
-class Scene(NamedTuple):
-    """One opinion to be paired: its clause, its place there, the tokens, the topic carried over, and, where rules
-    ask for them, all aspects of its sentence (`named`).
-
-    `symbols` are those of the clause, `marked` the same with CURRENT for the opinion.
-    """
-
-    items: Sequence[Constituent]
-    symbols: str
-    marked: str
-    at: int
-    tokens: Sequence[Token]
-    topic: Topic | None
-    named: Sequence[Constituent] = ()
-
-    @property
-    def opinion(self) -> Constituent:
-        """The opinion to be paired."""
-        return self.items[self.at]
-
-
-class AspectChoice(NamedTuple):
-    """The aspects (one, or several of a coordination carried over) and the detail for the story of the triplet."""
-
-    aspects: tuple[Constituent, ...]
-    detail: str
-
-
-Pairer = Callable[[Scene], AspectChoice | None]
-"""A rule made ready: the aspects of a scene's opinion, or None where the rule does not apply."""
-
-
-# ---- Units
-
+_SYMBOL_OF_MORPHEME = {"verb": VERB, "adjective": ADJ, "noun": NOUN}
+"""Parts of names stay whole (鹽酥 溪蝦), also where they hold an opinion word."""
+_LONGEST_SPLIT = 6
+"""Longest unknown word in characters that is taken apart into known ones."""
+MAX_WORD = 12
+"""Longest lexicon entry in characters that is looked for."""
+_CACHE = 100_000
+_Piece = tuple[int, int, str]
+"""Start, end and symbol of a part of a word."""
 QUOTES = frozenset('「」『』“”"《》【】')
 """Marks around a name (推薦「牛肉麵」) that part no clause from what is said of it."""
 _LATIN = re.compile("[a-zß-öø-ɏ]{3,}")
@@ -93,109 +54,6 @@ _LATIN = re.compile("[a-zß-öø-ɏ]{3,}")
 _LATIN_WORD = re.compile("[a-zß-öø-ɏ]+")
 _LONGEST_NAME = 4
 """Words of a name in Latin letters (fish and chips): more of them are a sentence."""
-
-
-def read_units(
-    text: str,
-    tokens: Sequence[Token],
-    place: tuple[int, int],
-    lexicon: Lexicon,
-    vocabulary: UnitVocabulary,
-    readings: Matcher,
-    refused: list[Refusal] | None = None,
-) -> list[Unit]:
-    """Units of the tokens of a place [first, stop), which lie in one clause; `readings`: rules of kind `read-as`.
-
-    `text` is lower case where that keeps its length.
-    """
-    i, stop = place
-    out: list[Unit] = []
-    known, reach = vocabulary.symbols, vocabulary.reach
-    while i < stop:
-        start, end, pos, _, _ = tokens[i]
-        if pos == "SPACE" or text[start] in QUOTES:
-            i += 1
-            continue
-        j = i
-        if start + reach.get(text[start : start + 2], 0) > end:
-            j = _find_longest(text, tokens, i, stop, vocabulary)
-            end = tokens[j].end
-        word = text[start:end]
-        if text[start] < "\x80" and (cut := _cut_behind_latin(text, tokens, start, j + 1, stop, vocabulary)):
-            out += cut
-            j += 1
-        elif symbol := known.get(word):
-            out.append(Unit(start, end, word, symbol, i, j))
-        elif pos != "X" and (pieces := vocabulary.split(word)):
-            out += [Unit(start + a, start + b, word[a:b], symbol, i, i) for a, b, symbol in pieces]
-        else:
-            j = _find_latin_name(text, tokens, i, stop, known)
-            word = text[start : tokens[j].end]
-            name = j > i or (pos == "X" and _LATIN.fullmatch(word))
-            out.append(Unit(start, tokens[j].end, word, NOUN if name else SYMBOL_OF_TAG.get(pos, OTHER), i, i))
-        i = j + 1
-    return settle_roles(out, lexicon, vocabulary, readings, refused)
-
-
-def lower_case(text: str) -> str:
-    """`text` in lower case, of equal length: a few capitals have a lower case of two characters and stay."""
-    lowered = text.lower()
-    return lowered if len(lowered) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
-
-
-def _find_longest(text: str, tokens: Sequence[Token], i: int, stop: int, vocabulary: UnitVocabulary) -> int:
-    """The last token of the longest entry that starts at token i; token i if none does."""
-    start = tokens[i].start
-    limit = start + vocabulary.reach.get(text[start : start + 2], 0)
-    j = i
-    while j + 1 < stop and tokens[j + 1].end <= limit:
-        j += 1
-    known = vocabulary.symbols
-    while j > i and text[start : tokens[j].end] not in known:
-        j -= 1
-    return j
-
-
-def _find_latin_name(text: str, tokens: Sequence[Token], i: int, stop: int, known: Mapping[str, str]) -> int:
-    """The last token of the name in Latin letters that token i begins (crème brûlée, fish and chips); i if none does.
-
-    No word of it is one that judges or names something, its last one is in no lexicon, and no number follows.
-    """
-    words = [i]
-    while _LATIN_WORD.fullmatch(text, tokens[words[-1]].start, tokens[words[-1]].end):
-        after = words[-1] + 2
-        if after >= stop or tokens[after - 1].pos != "SPACE" or len(words) > _LONGEST_NAME:
-            break
-        if known.get(text[tokens[after].start : tokens[after].end]) in JUDGING:
-            return i
-        words.append(after)
-    else:
-        if text[tokens[words.pop()].start].isdigit():  # a code (Novo Pro 14)
-            return i
-    if len(words) < 2 or len(words) > _LONGEST_NAME:
-        return i
-    last = words[-1]
-    return i if text[tokens[last].start : tokens[last].end] in known else last
-
-
-def _cut_behind_latin(
-    text: str, tokens: Sequence[Token], start: int, j: int, stop: int, vocabulary: UnitVocabulary
-) -> list[Unit]:
-    """CP 值高 is CP值 and 高: an entry that begins with Latin letters and ends inside token j, whose rest is a known
-    word.
-
-    Nothing if there is none.
-    """
-    if j >= stop or tokens[j].start != tokens[j - 1].end:
-        return []
-    known, end = vocabulary.symbols, tokens[j].end
-    at = next((k for k in range(end - 1, tokens[j].start, -1) if text[start:k] in known and text[k:end] in known), 0)
-    words = [(start, at), (at, end)] if at else []
-    return [Unit(a, b, text[a:b], known[text[a:b]], j, j) for a, b in words]
-
-
-# ---- Words of two roles, which take the one that their neighbours ask for
-
 _ADVERBIAL = symbol_set("ADV DEG NEG COP")
 """Between a fault and what is said of it."""
 _TWO_ROLES = symbol_set("OPINION NEG POST")
@@ -208,83 +66,256 @@ _LACK_ENDS = symbol_set("PART DE CONJ BUT")
 """What stands behind a lack that denies nothing (不夠)."""
 
 
-def settle_roles(
-    units: list[Unit], lexicon: Lexicon, vocabulary: UnitVocabulary, readings: Matcher, refused: list[Refusal] | None
-) -> list[Unit]:
-    """The units, changed in place from the last to the first. What a rule of `readings` takes for another kind of unit
-    is added to `refused`.
+@dataclass(frozen=True, slots=True)
+class FunctionWordRule:
+    """Parameters of a rule of kind `function-words`.
+
+    `units`: name of a unit -> the words that are it whatever their part of speech. `judged`: words that are aspects
+    only before an opinion (冰 很好吃). `praising`: words that give a degree (好 多人) only where no degree word or
+    negator stands before them (很 好 很 快). `passing`: crowds and queues, which are no topic.
     """
-    rule, had = vocabulary.rule, vocabulary.had
-    judged = _JUDGED_BEHIND_HAVING if had else _JUDGED_BEHIND
-    for i in range(len(units) - 1, -1, -1):
-        unit = units[i]
-        reading = readings.find_reading(units, i)
-        parts = reading.apart.get(unit.word) if reading else None
-        if reading and (parts or reading.symbol):
-            if refused is not None:
-                refused.append(Refusal(unit.start, unit.end, (reading.rule,)))
-            units[i : i + 1] = (
-                _take_apart(unit, parts, lexicon, vocabulary) if parts else [unit._replace(symbol=reading.symbol)]
-            )
-            continue
-        if unit.symbol not in _TWO_ROLES:
-            continue
-        symbol = _settle_role(units, i, lexicon, rule, judged)
-        if symbol != unit.symbol:
-            units[i] = Unit(unit.start, unit.end, unit.word, symbol, unit.first, unit.last)
-    return units
+
+    units: Mapping[str, tuple[str, ...]]
+    judged: frozenset[str] = frozenset()
+    praising: frozenset[str] = frozenset()
+    passing: frozenset[str] = frozenset()
 
 
-def _take_apart(unit: Unit, parts: Sequence[str], lexicon: Lexicon, vocabulary: UnitVocabulary) -> list[Unit]:
-    """人很多 as 人, 很 and 多: a unit as its parts, each of the kind that it is by itself, or a degree word (好)."""
-    starts = accumulate(map(len, parts[:-1]), initial=unit.start)
-    kinds = [DEG if part in lexicon.degree else vocabulary.symbols.get(part, OTHER) for part in parts]
-    return [
-        Unit(start, start + len(part), part, kind, unit.first, unit.last)
-        for start, part, kind in zip(starts, parts, kinds, strict=True)
-    ]
+class UnitReader:
+    """Every word with a role as word -> symbol; for each two first characters the length of the longest such word.
 
-
-def _settle_role(
-    units: Sequence[Unit], i: int, lexicon: Lexicon, rule: FunctionWordRule, judged: frozenset[str]
-) -> str:
-    """The symbol of unit i among its neighbours, of which those behind it are settled.
-
-    Opinion or degree (特別, 好): degree before an opinion or another adjective, but an opinion where it is one of
-    `praising` behind a degree word or negator (不 好 很 慢). Opinion or aspect (特色, 服務): an opinion only behind one
-    of `judged`, a degree word, negator or word of having (帶有嚼勁). A lack (不夠) with nothing behind it is the
-    opinion. Degree words with nothing to strengthen are plain adverbs, POST words that follow no opinion likewise.
+    `had`: whether a quality becomes an opinion behind a word of having. `apart`: words that a convention reads as their
+    parts (吃到飽 as 吃 到 飽). `readings`: rules of kind `read-as`.
     """
-    word, symbol = units[i].word, units[i].symbol
-    before = units[i - 1].symbol if i else ""
-    after = units[i + 1].symbol if i + 1 < len(units) else ""
-    if after == DE and i + 2 < len(units):  # 意外的好吃, 意外的不好吃
-        denied = units[i + 2].symbol == NEG and i + 3 < len(units)
-        after = OPINION if units[i + 2 + denied].symbol == OPINION else after
-    degree = lexicon.degree.get(word) if symbol == OPINION else None
-    if degree == "post":
-        return POST if before == OPINION else OPINION
-    if degree and after in _STRENGTHENED:
-        return OPINION if word in rule.praising and before in _JUDGED_BEHIND else DEG
-    if (
-        symbol == OPINION
-        and word in lexicon.aspects
-        and before not in judged
-        and _is_described(word, units, i, lexicon, rule)
-    ):
-        return ASPECT
-    alone = not after or after in _LACK_ENDS or (before == DEG and word[-1] == "了")  # 太 少了
-    if symbol == NEG and word in lexicon.opinions and alone:
-        return OPINION
-    return ADV if symbol == POST and before != OPINION else symbol
+
+    def __init__(
+        self, lexicon: Lexicon, rule: FunctionWordRule, apart: Collection[str], had: bool, readings: Matcher
+    ) -> None:
+        """Opinion before negator, degree word, aspect …; `readings` and roles settle words with two roles."""
+        self._lexicon, self.rule, self._readings = lexicon, rule, readings
+        self._judged = _JUDGED_BEHIND_HAVING if had else _JUDGED_BEHIND
+        morphemes = lexicon.morphemes.items()
+        symbols = {
+            word: _SYMBOL_OF_MORPHEME[role] for word, role in morphemes if len(word) > 1 and role in _SYMBOL_OF_MORPHEME
+        }
+        tagged = {word: SYMBOL_OF_TAG.get(pos, OTHER) for word, pos in lexicon.general.items()}
+        symbols |= {word: BLOCKED if symbol == NOUN else symbol for word, symbol in tagged.items()}
+        symbols |= dict.fromkeys(lexicon.not_aspects, BLOCKED)
+        symbols |= dict.fromkeys(lexicon.irrealis, IRREALIS)
+        symbols |= dict.fromkeys(lexicon.aspects, ASPECT)
+        symbols |= {word: POST if kind == "post" else DEG for word, kind in lexicon.degree.items()}
+        symbols |= dict.fromkeys(lexicon.negators, NEG)
+        lacking = {word for word, kind in lexicon.negators.items() if kind in ("fail", "short")}
+        symbols |= dict.fromkeys(lexicon.opinions.keys() - lacking, OPINION)
+        self._symbols = symbols | {word: SYMBOLS[name] for name, words in rule.units.items() for word in words}
+        longest = {word[:2]: word for word in sorted(self._symbols, key=len)}
+        self._reach = {head: min(len(word), MAX_WORD) for head, word in longest.items()}
+        self._pieces = {word: cut for word in apart if (cut := _cut_longest_first(word, self._symbols))}
+        self._splits: dict[str, tuple[_Piece, ...]] = {}
+        """How unknown words fall apart: most come again and again."""
+
+    def read(
+        self, text: str, tokens: Sequence[Token], place: tuple[int, int], refused: list[Refusal] | None = None
+    ) -> list[Unit]:
+        """Units of the tokens of a place [first, stop), which lie in one clause. `text` is lower case where that keeps
+        its length. What a rule takes for another kind of unit is added to `refused`.
+        """
+        i, stop = place
+        out: list[Unit] = []
+        known, reach = self._symbols, self._reach
+        while i < stop:
+            start, end, pos, _, _ = tokens[i]
+            if pos == "SPACE" or text[start] in QUOTES:
+                i += 1
+                continue
+            j = i
+            if start + reach.get(text[start : start + 2], 0) > end:
+                j = self._find_longest(text, tokens, i, stop)
+                end = tokens[j].end
+            word = text[start:end]
+            if text[start] < "\x80" and (cut := self._cut_behind_latin(text, tokens, start, j + 1, stop)):
+                out += cut
+                j += 1
+            elif symbol := known.get(word):
+                out.append(Unit(start, end, word, symbol, i, j))
+            elif pos != "X" and (pieces := self._split(word)):
+                out += [Unit(start + a, start + b, word[a:b], symbol, i, i) for a, b, symbol in pieces]
+            else:
+                j = self._find_latin_name(text, tokens, i, stop)
+                word = text[start : tokens[j].end]
+                name = j > i or (pos == "X" and _LATIN.fullmatch(word))
+                out.append(Unit(start, tokens[j].end, word, NOUN if name else SYMBOL_OF_TAG.get(pos, OTHER), i, i))
+            i = j + 1
+        return self._settle_roles(out, refused)
+
+    def _split(self, word: str) -> tuple[_Piece, ...]:
+        """偏甜 太乾 皮脆肉嫩: the parts of a word that no lexicon holds.
+
+        Only of one that falls apart into known words: with an opinion among them, or an aspect and a degree word
+        (肉超 of 肉超好吃); else nothing.
+        """
+        if pieces := self._pieces.get(word):
+            return pieces
+        if not 2 <= len(word) <= _LONGEST_SPLIT:
+            return ()
+        pieces = self._splits.get(word)
+        if pieces is None:
+            parts = cut_into_fewest(word, lambda part: self._symbols.get(part, BLOCKED) != BLOCKED)
+            starts = accumulate(map(len, parts), initial=0)
+            pieces = tuple((at, at + len(part), self._symbols[part]) for at, part in zip(starts, parts, strict=False))
+            kinds = [symbol for _, _, symbol in pieces]
+            pieces = pieces if OPINION in kinds or kinds == [ASPECT, DEG] else ()
+            if len(self._splits) < _CACHE:
+                self._splits[word] = pieces
+        return pieces
+
+    def _find_longest(self, text: str, tokens: Sequence[Token], i: int, stop: int) -> int:
+        """The last token of the longest entry that starts at token i; token i if none does."""
+        start = tokens[i].start
+        limit = start + self._reach.get(text[start : start + 2], 0)
+        j = i
+        while j + 1 < stop and tokens[j + 1].end <= limit:
+            j += 1
+        while j > i and text[start : tokens[j].end] not in self._symbols:
+            j -= 1
+        return j
+
+    def _find_latin_name(self, text: str, tokens: Sequence[Token], i: int, stop: int) -> int:
+        """The last token of the name in Latin letters that token i begins (crème brûlée, fish and chips); i if none
+        does.
+
+        No word of it is one that judges or names something, its last one is in no lexicon, and no number follows.
+        """
+        known, words = self._symbols, [i]
+        while _LATIN_WORD.fullmatch(text, tokens[words[-1]].start, tokens[words[-1]].end):
+            after = words[-1] + 2
+            if after >= stop or tokens[after - 1].pos != "SPACE" or len(words) > _LONGEST_NAME:
+                break
+            if known.get(text[tokens[after].start : tokens[after].end]) in JUDGING:
+                return i
+            words.append(after)
+        else:
+            if text[tokens[words.pop()].start].isdigit():  # a code (Novo Pro 14)
+                return i
+        if len(words) < 2 or len(words) > _LONGEST_NAME:
+            return i
+        last = words[-1]
+        return i if text[tokens[last].start : tokens[last].end] in known else last
+
+    def _cut_behind_latin(self, text: str, tokens: Sequence[Token], start: int, j: int, stop: int) -> list[Unit]:
+        """CP 值高 is CP值 and 高: an entry that begins with Latin letters and ends inside token j, whose rest is a
+        known word. Nothing if there is none.
+        """
+        if j >= stop or tokens[j].start != tokens[j - 1].end:
+            return []
+        known, end = self._symbols, tokens[j].end
+        for at in range(end - 1, tokens[j].start, -1):
+            if text[start:at] in known and text[at:end] in known:
+                return [Unit(a, b, text[a:b], known[text[a:b]], j, j) for a, b in ((start, at), (at, end))]
+        return []
+
+    # Words of two roles, which take the one that their neighbours ask for
+
+    def _settle_roles(self, units: list[Unit], refused: list[Refusal] | None) -> list[Unit]:
+        """The units, changed in place from the last to the first."""
+        for i in range(len(units) - 1, -1, -1):
+            unit = units[i]
+            reading = self._readings.find_reading(units, i)
+            parts = reading.apart.get(unit.word) if reading else None
+            if reading and (parts or reading.symbol):
+                if refused is not None:
+                    refused.append(Refusal(unit.start, unit.end, (reading.rule,)))
+                units[i : i + 1] = self._take_apart(unit, parts) if parts else [unit._replace(symbol=reading.symbol)]
+            elif unit.symbol in _TWO_ROLES and (symbol := self._settle_role(units, i)) != unit.symbol:
+                units[i] = Unit(unit.start, unit.end, unit.word, symbol, unit.first, unit.last)
+        return units
+
+    def _take_apart(self, unit: Unit, parts: Sequence[str]) -> list[Unit]:
+        """人很多 as 人, 很 and 多: its parts, each of the kind that it is by itself, or a degree word (好)."""
+        out, at = [], unit.start
+        for part in parts:
+            kind = DEG if part in self._lexicon.degree else self._symbols.get(part, OTHER)
+            out.append(Unit(at, at + len(part), part, kind, unit.first, unit.last))
+            at += len(part)
+        return out
+
+    def _settle_role(self, units: Sequence[Unit], i: int) -> str:
+        """The symbol of unit i among its neighbours, of which those behind it are settled.
+
+        Opinion or degree (特別, 好): degree before an opinion or another adjective, but an opinion where it is one of
+        `praising` behind a degree word or negator (不 好 很 慢). Opinion or aspect (特色, 服務): an opinion only behind
+        one of `judged`, a degree word, negator or word of having (帶有嚼勁). A lack (不夠) with nothing behind it is
+        the opinion. Degree words with nothing to strengthen are plain adverbs, POST words that follow no opinion
+        likewise.
+        """
+        word, symbol = units[i].word, units[i].symbol
+        before = units[i - 1].symbol if i else ""
+        after = units[i + 1].symbol if i + 1 < len(units) else ""
+        if after == DE and i + 2 < len(units):  # 意外的好吃, 意外的不好吃
+            denied = units[i + 2].symbol == NEG and i + 3 < len(units)
+            after = OPINION if units[i + 2 + denied].symbol == OPINION else after
+        degree = self._lexicon.degree.get(word) if symbol == OPINION else None
+        if degree == "post":
+            return POST if before == OPINION else OPINION
+        if degree and after in _STRENGTHENED:
+            return OPINION if word in self.rule.praising and before in _JUDGED_BEHIND else DEG
+        if (
+            symbol == OPINION
+            and word in self._lexicon.aspects
+            and before not in self._judged
+            and self._is_described(word, units, i)
+        ):
+            return ASPECT
+        alone = not after or after in _LACK_ENDS or (before == DEG and word[-1] == "了")  # 太 少了
+        if symbol == NEG and word in self._lexicon.opinions and alone:
+            return OPINION
+        return ADV if symbol == POST and before != OPINION else symbol
+
+    def _is_described(self, word: str, units: Sequence[Unit], i: int) -> bool:
+        """Whether word i of two roles is what an opinion is about: a fault (有腥味), and one of `judged`, only if one
+        follows, over adverbs (腥味很重), or stands before 的 (很重的 腥味).
+        """
+        if self._lexicon.role(word) != "fault" and word not in self.rule.judged:
+            return True
+        if i > 1 and units[i - 1].symbol == DE and units[i - 2].word in self._lexicon.context:
+            return True
+        return next((unit.symbol for unit in units[i + 1 :] if unit.symbol not in _ADVERBIAL), "") == OPINION
 
 
-def _is_described(word: str, units: Sequence[Unit], i: int, lexicon: Lexicon, rule: FunctionWordRule) -> bool:
-    """Whether word i of two roles is what an opinion is about: a fault (有腥味), and one of `judged`, only if one
-    follows, over adverbs (腥味很重), or stands before 的 (很重的 腥味).
+def lower_case(text: str) -> str:
+    """`text` in lower case, of equal length: a few capitals have a lower case of two characters and stay."""
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+
+
+def check_units(rule: Rule, function_words: FunctionWordRule) -> FunctionWordRule:
+    """The parameters, if every name in `units` is one of a unit; ResourceError with the line otherwise."""
+    for name in function_words.units:
+        if name not in SYMBOLS:
+            fix = "known: " + ", ".join(sorted(SYMBOLS))
+            raise ResourceError(f"rule {rule.name!r}: unknown unit {name!r}", where=rule.at("units"), fix=fix)
+    return function_words
+
+
+def _cut_longest_first(word: str, symbols: Mapping[str, str]) -> tuple[_Piece, ...]:
+    """`word` as the longest known words from the left, other characters as they are; nothing if that finds no aspect
+    or opinion.
     """
-    if lexicon.role(word) != "fault" and word not in rule.judged:
-        return True
-    if i > 1 and units[i - 1].symbol == DE and units[i - 2].word in lexicon.context:
-        return True
-    return next((unit.symbol for unit in units[i + 1 :] if unit.symbol not in _ADVERBIAL), "") == OPINION
+    out: list[_Piece] = []
+    at = 0
+    while at < len(word):
+        stop = next((s for s in range(len(word), at + 1, -1) if word[at:s] in symbols and word[at:s] != word), at + 1)
+        out.append((at, stop, symbols.get(word[at:stop], OTHER)))
+        at = stop
+    return tuple(out) if any(symbol in JUDGING for _, _, symbol in out) else ()
+
+
+def cut_into_fewest(word: str, is_known: Callable[[str], bool]) -> tuple[str, ...]:
+    """The fewest known words that make up `word`; nothing if none do."""
+    best: list[tuple[str, ...] | None] = [(), *[None] * len(word)]
+    for stop in range(1, len(word) + 1):
+        for at in range(stop):
+            before, known = best[at], best[stop]
+            if before is not None and (known is None or len(before) + 1 < len(known)) and is_known(word[at:stop]):
+                best[stop] = (*before, word[at:stop])
+    return best[-1] or ()

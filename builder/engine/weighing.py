@@ -16,7 +16,7 @@ from builder.core.edges import shared, tidied
 from builder.core.errors import ResourceError
 from builder.core.records import Element, Reasons, Span, Triplet, polarity_of
 from builder.engine.constituents import Constituent, Phrase, Term
-from builder.engine.extent import OVER, UNHEDGED, ExtentRule
+from builder.engine.phrases import OVER, UNHEDGED, ExtentRule
 from builder.engine.symbols import BLOCKED, DE, THAN, symbol_set
 from builder.language.lexicon.rules import Rule
 

@@ -4,6 +4,10 @@ A checkpoint `step-00000120.safetensors` holds flat names (network.*, exp_avg.*,
 metadata, the fingerprint of the training, its place and a digest of the tensors. `best.safetensors` beside it holds
 the weights that scored best so far.
 
+A finished training is settled in the folder of the model saved from it: its checkpoints go, and the model is read where
+the training is asked for again. Two rounds of self-training with one training set (M_0 of A and C, of B and D) share a
+training: the second model's weights are links to the first one's, and it takes over what the first has answered.
+
 Whether the weights of a file fill the network that its settings claim, before any memory is taken for it.
 """
 
@@ -11,7 +15,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +30,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from builder.core.errors import ModelError
-from builder.core.files import write_atomically
+from builder.core.files import Kept, refusals, write_atomically
 from builder.core.records import Triplet
 
 BEST = "best.safetensors"
@@ -201,6 +208,62 @@ class Checkpoints:
         except ModelError:
             return {}, {}
         return (tensors, metadata) if metadata.get("fingerprint") == self.fingerprint else ({}, {})
+
+
+@dataclass(frozen=True, slots=True)
+class SavedModel:
+    """The folder of a model, and the digest it was saved with."""
+
+    folder: Path
+    digest: str
+
+    @property
+    def stands(self) -> bool:
+        """Whether the folder still holds this model."""
+        return any(self._digest_in(self.folder / name) == self.digest for name in ("paper.json", "config.json"))
+
+    def _digest_in(self, path: Path) -> object:
+        try:
+            kept = json.loads(path.read_text("utf-8"))
+        except (OSError, ValueError):
+            return None
+        return kept.get("digest") if isinstance(kept, dict) else None
+
+
+def saved_model(training: Path, fingerprint: str) -> SavedModel | None:
+    """The model that a finished training was settled in, if it still stands."""
+    done = Kept(training).find(fingerprint, slot="done")
+    if not done or not done.get("model"):
+        return None
+    model = SavedModel(Path(os.path.normpath(training / done["model"])), done["digest"])
+    return model if model.stands else None
+
+
+def settle(training: Path, fingerprint: str, folder: Path, digest: str) -> None:
+    """Let the weights of a finished training lie in `folder`, where its model was saved, and nowhere else."""
+    kept = Kept(training)
+    first, here = saved_model(training, fingerprint), folder.resolve()
+    if first is not None and first.folder.resolve() != here and first.digest == digest:
+        _share(first.folder, folder)
+        return
+    done = kept.find(fingerprint, slot="done") or {}
+    kept.put(fingerprint, {**done, "model": os.path.relpath(folder, training), "digest": digest}, slot="done")
+    with refusals(training):
+        (training / BEST).unlink(missing_ok=True)
+        Checkpoints(training, fingerprint).drop()
+
+
+def _share(first: Path, folder: Path) -> None:
+    """Links to the weights of the first folder in place of equal ones; its answers as well."""
+    with refusals(folder):
+        for path in first.glob("*.safetensors"):
+            draft = folder / f".{path.name}.link"
+            draft.unlink(missing_ok=True)
+            with suppress(OSError):  # a file system without links keeps the second copy
+                os.link(path, draft)
+                os.replace(draft, folder / path.name)
+        for path in first.glob("answers-*.jsonl"):
+            shutil.copyfile(path, folder / path.name)
 
 
 def weights_of(network: nn.Module) -> dict[str, Tensor]:

@@ -181,8 +181,7 @@ def train_discriminator(
     def count_verdicts(chosen: list[int]) -> float:
         return float(sum(len(items[i].verdicts) for i in chosen))
 
-    data = ((len(part), ((item.text, item.verdicts) for item in part)) for part in (train, valid))
-    unique = fingerprint(f"discriminator{base.mark}", config, seed, *data)
+    unique = identify_training(train, valid, config, seed, base.mark)
     course = course_of(network, [len(item.text) for item in items], loss, evaluate, config, seed, count_verdicts, team)
     place = Checkpoints(checkpoints, unique, main=team.main, meet=team.meet)
     fitted = learn(network, optimizer_of(network, config), course, place, progress)
@@ -193,6 +192,14 @@ def train_discriminator(
         "triplets": sum(len(item.verdicts) for item in items),
     }
     return Discriminator(network, base, config, facts)
+
+
+def identify_training(
+    train: Sequence[JudgedReview], valid: Sequence[JudgedReview], config: DiscriminatorConfig, seed: int, mark: str
+) -> str:
+    """The fingerprint of a discriminator's training on a foundation of this `mark`."""
+    data = ((len(part), ((item.text, item.verdicts) for item in part)) for part in (train, valid))
+    return fingerprint(f"discriminator{mark}", config, seed, *data)
 
 
 def accuracy(predictions: Sequence[Tensor], items: Sequence[EncodedReview]) -> float:

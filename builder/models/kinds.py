@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from builder.core.errors import ModelError, install_command
+from builder.core.files import Kept
 from builder.core.settings import Config
 from builder.learning.task import (
     EncoderTuning,
@@ -31,7 +32,8 @@ from builder.learning.task import (
 if TYPE_CHECKING:
     from builder.models.network import Foundation
     from builder.models.paper.models import Writer
-    from builder.models.paper.seq2seq_settings import Asking, Seq2SeqConfig
+    from builder.models.paper.seq2seq import Seq2SeqConfig
+    from builder.models.paper.templates import Asking
 
 Settings = TypeVar("Settings", bound=NetworkConfig)
 
@@ -50,13 +52,14 @@ def train_writer(
     progress: Progress | None,
 ) -> TripletModel:
     """The extractor of the profile `paper`, trained and left in `folder`."""
+    from builder.learning.checkpoint import settle
     from builder.models.paper import fine_tuning
 
     paper = config.paper
     asking, numbers = paper_asking(config), paper_numbers(config, paper.epochs, paper.max_output)
     writer = fine_tuning.train_writer(train, valid, paper.base, asking, numbers, config.seed, checkpoints, progress)
     made = fine_tuning.save(writer, folder)
-    fine_tuning.settle(checkpoints, folder, made.digest)
+    settle(checkpoints, Kept(checkpoints).key_in("done"), folder, made.digest)
     return as_writer(made, folder)
 
 
@@ -69,13 +72,14 @@ def train_referee(
     progress: Progress | None,
 ) -> Judge:
     """The judge of the profile `paper`, trained and left in `folder`."""
-    from builder.models.paper.fine_tuning import save, settle, train_referee
+    from builder.learning.checkpoint import settle
+    from builder.models.paper.fine_tuning import save, train_referee
 
     paper = config.paper
     numbers = paper_numbers(config, paper.judge_epochs, paper.max_verdict)
     made = train_referee(train, valid, paper.base, paper.constrained, numbers, config.seed, checkpoints, progress)
     save(made, folder)
-    settle(checkpoints, folder, made.digest)
+    settle(checkpoints, Kept(checkpoints).key_in("done"), folder, made.digest)
     return made
 
 
@@ -152,7 +156,7 @@ def paper_numbers(config: Config, epochs: int, longest: int) -> Seq2SeqConfig:
     """The numbers of one fine-tuning of the profile `paper`, from the settings `[paper]` (appendix 11.1): `epochs` at
     most, of which the best one by validation counts, and `longest` answers in tokens.
     """
-    from builder.models.paper.seq2seq_settings import Seq2SeqConfig
+    from builder.models.paper.seq2seq import Seq2SeqConfig
 
     own = {name: getattr(config.paper, name) for name in _NUMBERS}
     return Seq2SeqConfig(epochs=epochs, max_output=longest, threads=config.threads, device=config.device, **own)
@@ -165,7 +169,7 @@ _NUMBERS = (
 
 def paper_asking(config: Config) -> Asking:
     """How the profile `paper` asks its model."""
-    from builder.models.paper.seq2seq_settings import Asking
+    from builder.models.paper.templates import Asking
 
     return Asking(config.paper.template, config.paper.given_aspects, config.paper.constrained)
 

@@ -11,13 +11,21 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from torch import nn
 
 from builder.core.errors import BuilderError, ModelError
-from builder.core.files import refusals, write_atomically
-from builder.learning.checkpoint import Undrawn, claimed_shapes, read_tensors, unpack_weights, write_tensors
+from builder.core.files import Kept, refusals, write_atomically
+from builder.learning.checkpoint import (
+    Undrawn,
+    claimed_shapes,
+    read_tensors,
+    saved_model,
+    settle,
+    unpack_weights,
+    write_tensors,
+)
 from builder.learning.encode import Vocabulary
 from builder.learning.loop import scope
 from builder.learning.task import Config, DiscriminatorConfig, TaggerConfig
@@ -28,6 +36,7 @@ from builder.models.tagger import Tagger
 from builder.models.tagger_network import TaggerNetwork
 
 Network = TypeVar("Network", bound=nn.Module)
+Model = TypeVar("Model", bound=Tagger | Discriminator)
 
 
 def save(model: Tagger | Discriminator, folder: Path) -> None:
@@ -47,6 +56,27 @@ def save(model: Tagger | Discriminator, folder: Path) -> None:
     if isinstance(model, Tagger):
         settings["threshold"] = model.threshold
     write_atomically(folder / "config.json", (json.dumps(settings, sort_keys=True) + "\n").encode())
+
+
+def train_once(fingerprint: str, checkpoints: Path, folder: Path, device: str, train: Callable[[], Model]) -> Model:
+    """The model of a training, saved in `folder`: read where the training was settled before, else made by `train`.
+
+    Its checkpoints go. A settled model that is damaged is trained again.
+    """
+    if settled := saved_model(checkpoints, fingerprint):
+        try:
+            model = cast("Model", load(settled.folder, device))
+        except ModelError:
+            Kept(checkpoints).put(fingerprint, {}, slot="done")
+        else:
+            if settled.folder.resolve() != folder.resolve():
+                save(model, folder)
+                settle(checkpoints, fingerprint, folder, model.digest)
+            return model
+    model = train()
+    save(model, folder)
+    settle(checkpoints, fingerprint, folder, model.digest)
+    return model
 
 
 def load(folder: Path, device: str = "auto") -> Tagger | Discriminator:

@@ -217,9 +217,8 @@ def train_tagger(
     def loss(chosen: list[int]) -> torch.Tensor:
         return network.loss([items[i] for i in chosen])
 
-    data = ((len(part), ((item.text, [(t, "") for t in item.triplets]) for item in part)) for part in (train, valid))
-    origin = f" on {start.digest}" if start else ""
-    unique = fingerprint(f"tagger{base.mark}{origin}", config, seed, *data)
+    mark = f"{base.mark} on {start.digest}" if start else base.mark
+    unique = identify_training(train, valid, config, seed, mark)
     lengths = [len(item.text) for item in items]
     course = course_of(network, lengths, loss, lambda: reach()[1], config, seed, team=team, save_steps=_SAVE_STEPS)
     place = Checkpoints(checkpoints, unique, main=team.main, meet=team.meet)
@@ -233,6 +232,14 @@ def train_tagger(
         "triplets_lost": sum(lost for _, lost in cut),
     }
     return Tagger(network, base, config, reach()[0], facts)
+
+
+def identify_training(
+    train: Sequence[Example], valid: Sequence[Example], config: TaggerConfig, seed: int, mark: str
+) -> str:
+    """The fingerprint of a tagger's training on a foundation of this `mark`."""
+    data = ((len(part), ((item.text, [(t, "") for t in item.triplets]) for item in part)) for part in (train, valid))
+    return fingerprint(f"tagger{mark}", config, seed, *data)
 
 
 def learnable(example: Example, encoder: TextEncoder, config: TaggerConfig) -> tuple[list[Window], int]:

@@ -36,8 +36,9 @@ from builder.engine.reader import Reader, Reading, make_reader, restored, to_tex
 from builder.engine.rule_changes import TripletChange, compare_triplets, quote_triplet
 from builder.gold.server import LabelSite
 from builder.language.lexicon.folders import Folders, folders_in
+from builder.language.lexicon.packs import RULE_FILES
 from builder.language.lexicon.resources import sample_dir
-from builder.language.lexicon.rules import Rule, edited_file, edited_rules, read_name, write_rule
+from builder.language.lexicon.rules import Rule, edited_file, edited_rules, read_functions, read_name, write_rule
 from builder.language.lexicon.tsv_rows import list_classes
 from builder.pipeline.extraction import build_settings, make_recipe
 from builder.reviews import sources
@@ -250,9 +251,16 @@ def _find_origins(folders: Folders) -> dict[str, str]:
     return {
         name: roles[folder]
         for folder in folders.rule_folders
-        for path in sorted(folder.glob("*.toml"))
-        for name in parse_toml(read_settings(path))
+        for path in sorted(path for pattern in RULE_FILES for path in folder.glob(pattern))
+        for name in _list_names(path)
     }
+
+
+def _list_names(path: Path) -> list[str]:
+    """The rules of a file."""
+    if path.suffix == ".py":
+        return [rule.name for rule in read_functions(path)]
+    return list(parse_toml(read_settings(path)))
 
 
 def _show(text: str, change: TripletChange) -> Json:

@@ -17,6 +17,7 @@ from builder.core.settings import Config
 from builder.core.shards import Crew, Parcel
 from builder.core.shards.local import LocalCrew
 from builder.language.lexicon.folders import SHIPPED, Folders
+from builder.language.lexicon.packs import RULE_FILES
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.rules import Rule
 from builder.store import db, runs
@@ -92,7 +93,7 @@ ArrivedWords = tuple[tuple[Path, tuple[Path, ...], Path, tuple[Path, ...]], str,
 def pack_words(context: Context) -> Words:
     """The folders of a build's words and rules, as arguments of a job."""
     words = [Parcel.of(folder, "**/*.tsv") for folder in context.folders.lexicon_folders]
-    rules = [Parcel.of(folder, "*.toml") for folder in context.folders.rule_folders]
+    rules = [Parcel.of(folder, *RULE_FILES) for folder in context.folders.rule_folders]
     sent = words[0], tuple(words[1:]), rules[0], tuple(rules[1:])
     return sent, context.lexicon.digest, context.folders.rules_digest
 

@@ -152,16 +152,16 @@ def readable_reviews(context: Context, split: str) -> Iterator[Review]:
 
 
 _SHARED = {"A0": "AC0", "C0": "AC0", "B0": "BD0", "D0": "BD0"}
-"""Rounds with the same training set share their checkpoints: the second finds its training done."""
+"""Rounds with the same training set share their training: the second finds it done."""
 
 
 def train_extractor(context: Context, name: str, ids: list[int], shown: ModelBar, shared: str = "") -> TripletModel:
     """The model of this name, trained on stored triplets by id and left in the working directory. `shared` names the
-    checkpoints of the same training by another name.
+    same training by another name.
     """
     from builder.models.network import train_on
-    from builder.models.saved import save
-    from builder.models.tagger import train_tagger
+    from builder.models.saved import train_once
+    from builder.models.tagger import identify_training, train_tagger
 
     connection, config = context.connection, context.config
     rules = triplets.require_source(connection, "rules")
@@ -174,9 +174,14 @@ def train_extractor(context: Context, name: str, ids: list[int], shown: ModelBar
     settings = kinds.training_settings(TaggerConfig, config, config.self_train.epochs, chars)
     base = kinds.load_foundation(config, (example.text for example in train))
     training = partial(train_tagger, train, valid, settings, config.seed, checkpoints, foundation=base)
-    extractor = train_on(base, training, config.threads, shown)
-    save(extractor, context.models / name)
-    return extractor
+    unique = identify_training(train, valid, settings, config.seed, "" if base is None else base.mark)
+    return train_once(
+        unique,
+        checkpoints,
+        context.models / name,
+        config.device,
+        partial(train_on, base, training, config.threads, shown),
+    )
 
 
 def predict_splits(

@@ -61,7 +61,7 @@ def describe_rules() -> str:
                 f"`{name}`",
                 f"`{rule['kind']}`",
                 rule["about"],
-                "; ".join(f"{hit['text']}" for hit in rule.get("hit", [])[:2]),
+                "; ".join(hit.partition(" → ")[0] for hit in rule.get("hit", [])[:2]),
             )
             for name, rule in sorted(rules.items(), key=lambda item: item[1].get("order", 0))
         )

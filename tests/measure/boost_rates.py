@@ -175,8 +175,8 @@ def reading(options: argparse.Namespace) -> None:
     from dataclasses import replace
 
     from builder.augment import settings
-    from builder.augment.boost.classes import ClassTrainer, TwoWayConfig
     from builder.augment.methods import boostaug
+    from builder.augment.methods.boost_embedded import ClassTrainer, TwoWayConfig
     from builder.augment.records import Mark, Sentence
     from builder.augment.settings import AugmentSettings, Given
 

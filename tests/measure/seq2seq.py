@@ -30,8 +30,7 @@ from builder.learning.hub import quiet
 from builder.learning.processes import accelerated, inference
 from builder.models.paper.generate import _write
 from builder.models.paper.pretrained import Base
-from builder.models.paper.seq2seq import TokenPair, batches, cut, gradient
-from builder.models.paper.seq2seq_settings import Seq2SeqConfig
+from builder.models.paper.seq2seq import Seq2SeqConfig, TokenPair, batches, cut, gradient
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent))

@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from builder.augment.bench.reading import BenchRow, Data, digest, language, normalised, sentences
-from builder.augment.records import Edit, Mark, applied, carried, moved
-from builder.augment.run import Judgement, Request, Seen, judge_proposals, load_method, lost
-from builder.augment.settings import METHODS, SHARED, AugmentSettings, Given, make_settings, section_of
+from builder.augment.constraints import place_marks
+from builder.augment.records import Edit, Rewrite, applied, carried, moved, rewrite_of
+from builder.augment.run import AugmentOptions, Judgement, Request, Seen, judge_proposals, lost
+from builder.augment.settings import METHODS, SHARED, AugmentSettings, Given, make_method, make_settings, section_of
 from builder.augment.survival import label_lost
 from builder.core.code import code_digest
 from builder.core.config import toml_value
@@ -119,7 +119,6 @@ def given(sources: Sources, workdir: Path) -> Given:
     """What a method may learn from."""
     folders = folders_in(workdir)
     train = tuple(sentences(sources.train, folders))
-    triplets = {row.id: row.triplets for row in sources.train if row.triplets}
     texts, held = (
         tuple(dict.fromkeys(example.text for example in train)),
         frozenset(row.text for row in (*sources.valid, *sources.test)),
@@ -129,7 +128,6 @@ def given(sources: Sources, workdir: Path) -> Given:
         sentences=train,
         texts=texts,
         held=held,
-        triplets=triplets,
         language=language(sources.train),
         folders=folders,
     )
@@ -145,17 +143,25 @@ def by_method(
     held = {row.key for row in (*sources.test, *sources.valid)}
     by_id = {row.id: row for row in train}
     seen = Seen(normalised, {row.key for row in train}, held, lambda sentence: str(by_id[sentence.id].aspect))
-    request = Request(name, chosen, known, copies, 2 * copies, seed, seen)
-    method = load_method(request)
+    chosen = replace(chosen, given=known)
+    options = AugmentOptions(
+        method=name, workdir=workdir, settings=chosen, copies=copies, candidates=2 * copies, seed=seed
+    )
+    method = make_method(name, chosen)
     lexicon = known.folders.load_lexicon()
     limits = chosen.constraints, chosen.redraws
     made_by = code_digest(*CODE), lexicon.digest, known.folders.rules_digest, method.signature
     unique = key_of(made_by, digest(train), known.sentences, sorted(held), copies, seed, limits)
 
     def make() -> dict[str, object]:
-        return _as_json(followed(judge_proposals(request, method), by_id, chosen.label_safe, known.folders))
+        judged = judge_proposals(Request(options, seen), method)
+        judged = followed(judged, by_id, chosen.label_safe, known.folders)
+        return {"rejected": judged.reasons, "kept": [asdict(trial.candidate) for trial in judged.kept]}
 
-    augmented = _of_json(written, Kept(workdir / "augmented").get(f"{name}-{unique}", make), by_id)
+    content = Kept(workdir / "augmented").get(f"{name}-{unique}", make)
+    candidates = enumerate(map(rewrite_of, content["kept"]))
+    rows = (rewritten(by_id[candidate.source], candidate, n) for n, candidate in candidates)
+    augmented = Augmented(written, tuple(row for row in rows if row), tuple(content["rejected"].items()))
     if not augmented.rows:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in augmented.rejected)
         raise InputError(
@@ -170,20 +176,16 @@ def followed(
     """Without the rows of which a label or triplet could not be followed, or (`label_safe`) in which the rules no
     longer find a triplet that they find in its source.
     """
-    pairs = [
-        (by_id[trial.source.id], rewritten(by_id[trial.source.id], trial.candidate.edits, None, (), 0))
-        for trial in judged.kept
-    ]
+    pairs = [(by_id[trial.source.id], rewritten(by_id[trial.source.id], trial.candidate, 0)) for trial in judged.kept]
     judged = lost(judged, {n for n, (_, new) in enumerate(pairs) if new is None}, "phrase-broken")
     held = [((old.text, old.triplets), (new.text, new.triplets)) for old, new in pairs if new]
     asked = label_safe and any(triplets for (_, triplets), _ in held)
     return lost(judged, label_lost(held, folders), "label-lost") if asked else judged
 
 
-def rewritten(
-    row: BenchRow, edits: Sequence[Edit], label: str | None, marks: tuple[Mark, ...], n: int
-) -> BenchRow | None:
+def rewritten(row: BenchRow, candidate: Rewrite, n: int) -> BenchRow | None:
     """A row after edits; its aspect and triplets by arithmetic, None where one of them does not survive."""
+    edits = candidate.edits
     text = applied(row.text, edits)
     aspect = moved(row.aspect, edits) if row.aspect else None
     triplets = [_triplet(triplet, text, edits) for triplet in row.triplets]
@@ -194,8 +196,8 @@ def rewritten(
         row,
         id=f"{row.id}+{n}",
         text=text,
-        marks=marks,
-        label=label or row.label,
+        marks=tuple(mark for mark in place_marks(row.marks, candidate) if mark),
+        label=candidate.label or row.label,
         aspect=aspect,
         triplets=whole,
         source=row.id,
@@ -218,32 +220,3 @@ def of_sets(rows: Iterable[BenchRow], sets: Collection[int]) -> Iterator[BenchRo
         if taken[place] in sets:
             yield row
         taken[place] += 1
-
-
-def _as_json(judged: Judgement) -> dict[str, object]:
-    """What is kept of a method's proposals: the edits, for the texts follow from them."""
-    kept = [
-        {
-            "source": trial.source.id,
-            "edits": [asdict(edit) for edit in trial.candidate.edits],
-            "label": trial.candidate.label,
-            "marks": [asdict(mark) for mark in trial.marks if mark],
-        }
-        for trial in judged.kept
-    ]
-    return {"rejected": judged.reasons, "kept": kept}
-
-
-def _of_json(name: str, content: Mapping[str, Any], train: Mapping[str, BenchRow]) -> Augmented:
-    """The rows of what `_as_json` gave."""
-    rows = (
-        rewritten(
-            train[row["source"]],
-            [Edit(**edit) for edit in row["edits"]],
-            row["label"],
-            tuple(Mark(**m) for m in row["marks"]),
-            n,
-        )
-        for n, row in enumerate(content["kept"])
-    )
-    return Augmented(name, tuple(row for row in rows if row), tuple(content["rejected"].items()))

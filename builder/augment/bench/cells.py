@@ -11,16 +11,16 @@ import hashlib
 import importlib.util
 import shutil
 import time
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
+from math import comb
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from builder.augment.bench.augmented import NONE, Augmented, of_sets
-from builder.augment.bench.classifiers import Choice, ClassifierConfig, ClassifierItem, Means, check, classes, spans
-from builder.augment.bench.classifiers import Task as ClassifierTask
+from builder.augment.bench.classifiers import Choice, ClassifierConfig, Means, check, classes, spans
 from builder.augment.bench.reading import BenchRow, Task, digest, example, item
 from builder.core.code import code_digest
 from builder.core.errors import ConfigError, InputError, ModelError, install_command
@@ -31,7 +31,7 @@ from builder.gold.metrics import Answer, micro
 from builder.learning.task import Progress, TaggerConfig, sized
 
 if TYPE_CHECKING:
-    from builder.augment.bench.learn import TrainedClassifier
+    pass
 
 # ---- Scores in percent
 
@@ -88,10 +88,8 @@ def rank_sum(first: Sequence[float], second: Sequence[float]) -> float | None:
     """
     if min(len(first), len(second)) < 2:
         return None
-    try:
-        from scipy.stats import mannwhitneyu
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"the rank-sum test needs {error.name}", fix=install_command("bench")) from error
+    from scipy.stats import mannwhitneyu
+
     if len({*first, *second}) == 1:
         return 1.0
     return float(mannwhitneyu(first, second, alternative="two-sided", method="auto").pvalue)
@@ -99,8 +97,6 @@ def rank_sum(first: Sequence[float], second: Sequence[float]) -> float | None:
 
 def least_p(seeds: int) -> float:
     """The smallest p value that a two-sided rank-sum test of n against n values can have: 2 / C(2n, n)."""
-    from math import comb
-
     return 2 / comb(2 * seeds, seeds)
 
 
@@ -130,33 +126,61 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class BenchPlan:
-    """What is compared. `train` without the validation rows; `augmented` by the methods' names as the user wrote
-    them; `epochs` 0: the model's own. `generated_sets` above 0: every choice of so many copies out of so many sets is
-    trained on, and their scores are averaged; `without_source`: augmented rows are trained on alone.
+class BenchRequest:
+    """The options of the command. `copies` empty: all that a file holds, four of a method; `settings`: those of methods
+    that a preset holds, which `sets` go before; `folds` above 0: each part of `train` is a test set in turn.
+    `valid_share` of the training texts chooses the epoch, where no file and no count is given (a tenth: Wu et al. 2019,
+    section 4.1). `epochs` 0: the model's own. `generated_sets` above 0: every choice of so many copies out of so many
+    sets is trained on, and their scores are averaged; `without_source`: augmented rows are trained on alone.
     """
 
     task: Task
+    train: Path
+    test: Path | None
+    methods: tuple[str, ...]
+    models: tuple[str, ...]
+    workdir: Path
+    valid: Path | None = None
+    split: str = "test"
+    share: float = 1.0
+    copies: tuple[int, ...] = ()
+    seeds: int = 5
+    seed: int = 1
+    epochs: int = 0
+    vectors: Path | None = None
+    domain_vectors: Path | None = None
+    domain: Path | None = None
+    comprehension: Path | None = None
+    sets: tuple[str, ...] = ()
+    settings: Mapping[str, object] = field(default_factory=dict)
+    folds: int = 0
+    valid_share: float = 0.1
+    valid_count: int = 0
+    generated_sets: int = 0
+    without_source: bool = False
+    device: str = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class BenchPlan:
+    """What is compared. `train` without the validation rows; `augmented` by the methods' names as the user wrote
+    them.
+    """
+
+    asked: BenchRequest
     train: tuple[BenchRow, ...]
     valid: tuple[BenchRow, ...]
     test: tuple[BenchRow, ...]
     augmented: dict[str, Augmented]
-    copies: tuple[int, ...]
     models: tuple[Choice | None, ...]
-    seeds: int
     means: Means
-    workdir: Path
-    epochs: int = 0
-    first_seed: int = 1
-    generated_sets: int = 0
-    without_source: bool = False
 
 
 def check_plan(plan: BenchPlan) -> None:
     """What can be known before anything is trained. Raises what the training would."""
     if not plan.test:
         raise InputError("no test row", where="--test")
-    if plan.task == "aste":
+    if plan.asked.task == "aste":
         if not any(row.triplets for row in plan.train):
             raise ModelError(
                 f"no triplet in {counted(len(plan.train), 'training row')}",
@@ -164,8 +188,8 @@ def check_plan(plan: BenchPlan) -> None:
                 fix="train on rows with triplets",
             )
     else:
-        check(plan.task, [item(row, plan.task) for row in plan.train], "--train")
-    if plan.task in ("tc", "absc"):
+        check(plan.asked.task, [item(row, plan.asked.task) for row in plan.train], "--train")
+    if plan.asked.task in ("tc", "absc"):
         strange = sorted({row.label for row in plan.test} - {row.label for row in plan.train})
         if strange:
             unknown = ", ".join(map(repr, strange[:5]))
@@ -175,7 +199,7 @@ def check_plan(plan: BenchPlan) -> None:
                 fix="use the same labels on both sides",
             )
     for name, made in plan.augmented.items():
-        if not made.named and (len(plan.copies) > 1 or plan.copies[0]):
+        if not made.named and plan.asked.copies:
             raise ConfigError(
                 f"the rows of {name} do not name their source, so copies cannot be counted",
                 where="--copies",
@@ -196,10 +220,10 @@ class Due(NamedTuple):
 def settings(plan: BenchPlan) -> Iterator[Due]:
     """Every cell."""
     for model in plan.models:
-        for method, copies in ((NONE, 0), *((name, n) for name in plan.augmented for n in plan.copies)):
-            of = plan.generated_sets
+        for method, copies in ((NONE, 0), *((name, n) for name in plan.augmented for n in plan.asked.copies or (0,))):
+            of = plan.asked.generated_sets
             sets = tuple(combinations(range(of), copies)) if of else (tuple(range(copies)),)
-            yield from (Due(method, copies, sets, model, plan.first_seed + n) for n in range(plan.seeds))
+            yield from (Due(method, copies, sets, model, plan.asked.seed + n) for n in range(plan.asked.seeds))
 
 
 def run(plan: BenchPlan, report: Progress | None = None) -> list[Cell]:
@@ -242,25 +266,25 @@ def training_rows(plan: BenchPlan, method: str, sets: Collection[int]) -> tuple[
     if method == NONE:
         return plan.train
     new = plan.augmented[method].rows
-    return (*(() if plan.without_source else plan.train), *(of_sets(new, sets) if sets else new))
+    return (*(() if plan.asked.without_source else plan.train), *(of_sets(new, sets) if sets else new))
 
 
 def _cell(
     plan: BenchPlan, cell: Cell, rows: tuple[BenchRow, ...], common: tuple[str, str], model: Choice | None
 ) -> Cell:
     config = config_of(plan, model)
-    inputs = plan.task, cell.model, model.base if model else "", cell.seed, digest(rows), common, config
+    inputs = plan.asked.task, cell.model, model.base if model else "", cell.seed, digest(rows), common, config
     key = key_of(code_digest(*CODE), *inputs, means_digest(plan.means))
 
     def make() -> dict[str, Any]:
         return asdict(_worked_out(plan, replace(cell, digest=key), rows, model, config))
 
-    return replace(Cell(**Kept(plan.workdir / "cells").get(key, make)), method=cell.method, copies=cell.copies)
+    return replace(Cell(**Kept(plan.asked.workdir / "cells").get(key, make)), method=cell.method, copies=cell.copies)
 
 
 def _worked_out(plan: BenchPlan, cell: Cell, rows: tuple[BenchRow, ...], model: Choice | None, config: Any) -> Cell:
     """The cell with its scores. ModelError names the cell whose training fails."""
-    started, scratch = time.monotonic(), plan.workdir / "training" / cell.digest
+    started, scratch = time.monotonic(), plan.asked.workdir / "training" / cell.digest
     try:
         scores, note = _trained(plan, rows, model, config, cell.seed, scratch)
     except ModelError as error:
@@ -281,7 +305,7 @@ def config_of(plan: BenchPlan, model: Choice | None) -> Any:
         config: Any = sized(TaggerConfig(threads=1), sum(len(row.text) for row in plan.train))
     else:
         config = model.config
-    changed: dict[str, Any] = {"epochs": plan.epochs} if plan.epochs else {}
+    changed: dict[str, Any] = {"epochs": plan.asked.epochs} if plan.asked.epochs else {}
     return replace(config, **changed)
 
 
@@ -296,12 +320,14 @@ def means_digest(means: Means) -> str:
 def _trained(
     plan: BenchPlan, rows: Sequence[BenchRow], model: Choice | None, config: Any, seed: int, scratch: Path
 ) -> tuple[dict[str, float], str]:
-    if plan.task == "aste" or model is None:
+    if plan.asked.task == "aste" or model is None:
         return _tagged(plan, rows, config, seed, scratch), ""
+    from builder.augment.bench.learn import learn
+
     assert isinstance(config, ClassifierConfig)
-    task = plan.task
+    task = plan.asked.task
     train, valid, test = ([item(row, task) for row in part] for part in (rows, plan.valid, plan.test))
-    fitted = fit(model, task, train, valid, seed, scratch, replace(plan.means, base=model.base), config)
+    fitted = learn(model, task, train, valid, seed, scratch, plan.means, config)
     predictions = fitted.predict(test)
     if task == "ate":
         return spans([item.spans for item in test], [item.spans for item in predictions]), ""
@@ -317,27 +343,3 @@ def _tagged(
     train, valid, test = ([example(row) for row in part] for part in (rows, plan.valid, plan.test))
     tagger = train_tagger(train, valid, config, seed, scratch)
     return triplets([row.triplets for row in test], tagger.predict([row.text for row in test]))
-
-
-def fit(
-    choice: Choice,
-    task: ClassifierTask,
-    train: Sequence[ClassifierItem],
-    valid: Sequence[ClassifierItem],
-    seed: int,
-    checkpoints: Path,
-    means: Means | None = None,
-    config: ClassifierConfig | None = None,
-) -> TrainedClassifier:
-    """Train a model. The epoch with the best accuracy, or exact span F1, on `valid` wins; without `valid` the last.
-
-    Raises:
-        ModelError: there is nothing to learn (no item, one class, no span), or the loss is no number any more.
-    """
-    check(task, train)
-    try:
-        from builder.augment.bench.learn import learn
-    except ModuleNotFoundError as error:
-        raise ModelError(f"{choice.name} needs {error.name}", fix=install_command("paper")) from error
-    means = means or Means(base=choice.base)
-    return learn(choice, task, train, valid, seed, checkpoints, means, config or choice.config)

@@ -22,6 +22,7 @@ from builder.augment.bench.classifiers import (
     ClassifierItem,
     Means,
     Task,
+    check,
     classes,
     spans,
     words_of,
@@ -101,10 +102,16 @@ def learn(
     valid: Sequence[ClassifierItem],
     seed: int,
     checkpoints: Path,
-    means: Means,
-    config: ClassifierConfig,
+    means: Means | None = None,
+    config: ClassifierConfig | None = None,
 ) -> TrainedClassifier:
-    """Train the model of a choice; `cells.fit` is the way in."""
+    """Train a model. The epoch with the best accuracy, or exact span F1, on `valid` wins; without `valid` the last.
+
+    Raises:
+        ModelError: there is nothing to learn (no item, one class, no span), or the loss is no number any more.
+    """
+    check(task, train)
+    means, config = replace(means or Means(), base=choice.base), config or choice.config
     labels = ATE_CLASSES if task == "ate" else tuple(sorted({item.label for item in train}))
     unique = key_of(choice.name, choice.base, task, seed, config, means, torch.__version__, list(train), list(valid))
     with scope(config.threads, seed_of(seed, "network")):

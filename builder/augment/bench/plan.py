@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from builder.augment.bench import plots
 from builder.augment.bench.augmented import NONE, Augmented, Sources, by_method, is_method, of_file, parsed
-from builder.augment.bench.cells import BenchPlan, Cell, check_plan, mean_cell, run
+from builder.augment.bench.cells import BenchPlan, BenchRequest, Cell, check_plan, mean_cell, run
 from builder.augment.bench.classifiers import Choice, Means, chosen
-from builder.augment.bench.reading import BenchRow, Data, Task, folded, held_out, language, load, refuse_shared, share
+from builder.augment.bench.reading import BenchRow, Data, folded, held_out, language, load, refuse_shared, share
 from builder.core.config import toml_value
 from builder.core.errors import ConfigError, InputError
 from builder.core.files import write_atomically
@@ -24,41 +24,6 @@ from builder.learning.task import Progress
 
 COPIES = 4
 """Of a method, where no number is asked for (Li et al. 2020, section 4.2.1)."""
-
-
-@dataclass(frozen=True, slots=True)
-class BenchRequest:
-    """The options of the command. `copies` empty: all that a file holds, four of a method; `settings`: those of methods
-    that a preset holds, which `sets` go before; `folds` above 0: each part of `train` is a test set in turn.
-    `valid_share` of the training texts chooses the epoch, where no file and no count is given (a tenth: Wu et al. 2019,
-    section 4.1).
-    """
-
-    task: Task
-    train: Path
-    test: Path | None
-    methods: tuple[str, ...]
-    models: tuple[str, ...]
-    workdir: Path
-    valid: Path | None = None
-    split: str = "test"
-    share: float = 1.0
-    copies: tuple[int, ...] = ()
-    seeds: int = 5
-    seed: int = 1
-    epochs: int = 0
-    vectors: Path | None = None
-    domain_vectors: Path | None = None
-    domain: Path | None = None
-    comprehension: Path | None = None
-    sets: tuple[str, ...] = ()
-    settings: Mapping[str, object] = field(default_factory=dict)
-    folds: int = 0
-    valid_share: float = 0.1
-    valid_count: int = 0
-    generated_sets: int = 0
-    without_source: bool = False
-    device: str = "auto"
 
 
 def prepare(asked: BenchRequest) -> tuple[list[BenchPlan], list[str]]:
@@ -128,23 +93,7 @@ def _planned(asked: BenchRequest, train: Data, test: Data) -> tuple[BenchPlan, l
     domain = _domain(asked.domain)
     refuse_shared([BenchRow(f"line {n}", text) for n, text in enumerate(domain, start=1)], test.rows, str(asked.domain))
     means = Means("", asked.vectors, asked.domain_vectors, domain, asked.comprehension, asked.device)
-    copies = asked.copies or (0,)
-    plan = BenchPlan(
-        asked.task,
-        tuple(kept),
-        tuple(valid),
-        test.rows,
-        augmented,
-        copies,
-        models,
-        asked.seeds,
-        means,
-        asked.workdir,
-        asked.epochs,
-        asked.seed,
-        asked.generated_sets,
-        asked.without_source,
-    )
+    plan = BenchPlan(asked, tuple(kept), tuple(valid), test.rows, augmented, models, means)
     check_plan(plan)
     return plan, notes
 
@@ -235,9 +184,10 @@ def run_plans(plans: Sequence[BenchPlan], report: Progress | None = None) -> lis
 def write(plans: Sequence[BenchPlan], cells: Sequence[Cell], command: str) -> tuple[str, list[str]]:
     """All files of a bench; the table for the terminal, and the names of the files."""
     plan, folds, made = plans[0], len(plans) if len(plans) > 1 else 0, count_made(plans)
-    lines = plots.lines(cells, plan.task)
-    foot = [*plots.footer(lines, plan.seeds, plan.task), *(_made(name, *counts) for name, counts in made.items())]
-    title = f"Augmentation bench: {plan.task}"
+    task = plan.asked.task
+    lines = plots.lines(cells, task)
+    foot = [*plots.footer(lines, plan.asked.seeds, task), *(_made(name, *counts) for name, counts in made.items())]
+    title = f"Augmentation bench: {task}"
     lead = (
         f"{counted(len(plan.train), 'source row')}, {counted(len(plan.test), 'test row')}, "
         f"{len(plan.valid):,} to choose the epoch"
@@ -247,25 +197,24 @@ def write(plans: Sequence[BenchPlan], cells: Sequence[Cell], command: str) -> tu
     about: dict[str, object] = {
         **({"folds": folds} if folds else {}),
         "command": command,
-        "task": plan.task,
+        "task": task,
         "train": len(plan.train),
         "test": len(plan.test),
         "valid": len(plan.valid),
         "augmented": {name: {"rows": rows, "rejected": reasons} for name, (rows, reasons) in made.items()},
     }
-    figures = [("means", "Mean, standard deviation and each seed", plots.means(lines, plan.task))]
-    if (curve := plots.curves(lines, plan.task)) is not None:
+    figures = [("means", "Mean, standard deviation and each seed", plots.means(lines, task))]
+    if (curve := plots.curves(lines, task)) is not None:
         figures.append(("copies", "Over the number of augmented copies; dashed: the source alone", curve))
     drawn = plots.shown([(caption, f"bench-{name}.svg") for name, caption, _ in figures])
     files = {
         "bench.md": "\n".join(
             [f"# {title}\n\n{lead}\n", plots.text(lines, [f"- {line}" for line in foot], markdown=True), drawn]
         ),
-        "bench.csv": plots.as_csv(lines),
         "bench.json": plots.as_json(lines, cells, about),
         **{f"bench-{name}.svg": svg for name, _, svg in figures},
     }
-    return plots.text(lines, foot), write_files(plan.workdir, files)
+    return plots.text(lines, foot), write_files(plan.asked.workdir, files)
 
 
 def write_files(workdir: Path, files: dict[str, str]) -> list[str]:

@@ -1,14 +1,11 @@
 """What a bench shows: its table, and figures as SVG by matplotlib.
 
 The table of a bench, like Table 2 of Yang and Li 2022: methods, models, scores with deviations, the gain on the
-source and its p value. Pure.
-
-Figures of the bench as SVG by matplotlib: same numbers, same bytes. The extra `bench` brings matplotlib.
+source and its p value. Pure. `builder.augment.bench.cells.check_extra` says before whether matplotlib is there.
 """
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Sequence
@@ -17,7 +14,6 @@ from typing import Any
 
 from builder.augment.bench.augmented import NONE
 from builder.augment.bench.cells import MAIN, SHOWN, Cell, Spread, least_p, rank_sum
-from builder.core.errors import ConfigError, install_command
 
 # ---- Tables
 
@@ -83,18 +79,16 @@ def row(line: TableLine, markdown: bool) -> list[str]:
 
 def text(rows: Sequence[TableLine], foot: Sequence[str], markdown: bool = False) -> str:
     """The table as lines of text."""
+    table = tabulate_rows(heads(rows), [row(line, markdown) for line in rows], markdown)
+    return "\n".join([table, "", *foot]) + "\n"
+
+
+def tabulate_rows(heads: Sequence[str], rows: Sequence[Sequence[str]], markdown: bool) -> str:
+    """Two columns of names, and columns of numbers."""
     from tabulate import tabulate
 
-    shape = "github" if markdown else "simple"
-    right = ["left", "left", *["right"] * (len(heads(rows)) - 2)]
-    table = tabulate(
-        [row(line, markdown) for line in rows],
-        headers=heads(rows),
-        tablefmt=shape,
-        disable_numparse=True,
-        colalign=right,
-    )
-    return "\n".join([table, "", *foot]) + "\n"
+    aligned, shape = ["left", "left", *["right"] * (len(heads) - 2)], "github" if markdown else "simple"
+    return str(tabulate(rows, headers=heads, tablefmt=shape, disable_numparse=True, colalign=aligned))
 
 
 def footer(rows: Sequence[TableLine], seeds: int, task: str) -> list[str]:
@@ -112,31 +106,6 @@ def footer(rows: Sequence[TableLine], seeds: int, task: str) -> list[str]:
         out.append("with 1 seed there is neither deviation nor test")
     out += [f"note: {line.model} on {shown_name(line)}: {', '.join(line.notes)}" for line in rows if line.notes]
     return out
-
-
-def as_csv(rows: Sequence[TableLine]) -> str:
-    """The table as CSV."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    names = list(rows[0].spreads)
-    writer.writerow(
-        [
-            "method",
-            "copies",
-            "model",
-            "rows",
-            *(f"{n}_{part}" for n in names for part in ("mean", "deviation")),
-            "gain",
-            "p",
-        ]
-    )
-    for line in rows:
-        numbers = [
-            f"{value:.4f}" for name in names for value in (line.spreads[name].mean, line.spreads[name].deviation)
-        ]
-        last = ["" if value is None else f"{value:.4f}" for value in (line.gain, line.p)]
-        writer.writerow([line.method, line.copies, line.model, line.rows, *numbers, *last])
-    return out.getvalue()
 
 
 def as_json(rows: Sequence[TableLine], cells: Sequence[Cell], about: dict[str, object]) -> str:
@@ -237,11 +206,10 @@ def shown(figures: Sequence[tuple[str, str]]) -> str:
 
 
 def draw_svg(draw: Any, width: float, height: float) -> str:
-    try:
-        import matplotlib
-        import matplotlib.figure
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"the figures need {error.name}", fix=install_command("bench")) from error
+    """A figure as SVG, drawn by `draw`: the same numbers give the same bytes."""
+    import matplotlib
+    import matplotlib.figure
+
     with matplotlib.rc_context(_STYLE):
         figure = matplotlib.figure.Figure(figsize=(width, height), layout="constrained")
         draw(figure)

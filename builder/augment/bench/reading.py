@@ -20,10 +20,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from builder.augment.bench.classifiers import ClassifierItem, words_of
-from builder.augment.proposing import segmented
 from builder.augment.records import Mark, Sentence
 from builder.augment.sentence_files import FORMATS, FileSentence, language_of
-from builder.augment.views import ViewUnit, cut, units
+from builder.augment.views import ViewUnit, cut, segmented, units
 from builder.core.errors import InputError
 from builder.core.files import parse_json
 from builder.core.records import POLARITIES, Element, Polarity, Span, Triplet

@@ -3,11 +3,8 @@ trained on the source.
 
 In: feature vectors by set, the test set among them. Out: t-SNE places of all sets in one plane, the overlap of each
 set's convex hull with that of the test set (equation 4), and its skewness (equations 5 to 7). The larger the overlap
-and the smaller the skewness, the milder the shift.
-
-The shift of feature spaces: models trained on the source alone, their features of all sets, and the files of it.
-
-In: a `BenchPlan`. Out: a `Shift` for each model and seed; `shift.*` with a table and a figure in the working directory.
+and the smaller the skewness, the milder the shift. Of a `BenchPlan`: a `Shift` for each model and seed, and `shift.*`
+in the working directory.
 """
 
 from __future__ import annotations
@@ -16,14 +13,14 @@ import hashlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from builder.augment.bench import plots
-from builder.augment.bench.cells import BenchPlan, Spread, config_of, fit
+from builder.augment.bench.cells import BenchPlan, Spread, config_of
 from builder.augment.bench.plan import write_files
 from builder.augment.bench.reading import BenchRow, item
-from builder.core.errors import ConfigError, InputError, install_command
+from builder.core.errors import ConfigError, InputError
 from builder.learning.task import Progress
 
 if TYPE_CHECKING:
@@ -82,12 +79,9 @@ def analyse(model: str, test: str, features: Mapping[str, NDArray[np.float32]], 
 
 def embed(features: Mapping[str, NDArray[np.float32]], seed: int) -> dict[str, tuple[Point, ...]]:
     """t-SNE of all sets at once, so that their places can be compared; it starts from the principal components."""
-    try:
-        from sklearn.manifold import TSNE
-        from threadpoolctl import threadpool_limits
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"the shift analysis needs {error.name}", fix=install_command("bench")) from error
     import numpy as np
+    from sklearn.manifold import TSNE
+    from threadpoolctl import threadpool_limits
 
     whole = np.concatenate(list(features.values())).astype(np.float64)
     if not np.isfinite(whole).all():
@@ -104,10 +98,8 @@ def embed(features: Mapping[str, NDArray[np.float32]], seed: int) -> dict[str, t
 
 def hull(points: Sequence[Point]) -> Any:
     """The convex hull as a shapely geometry."""
-    try:
-        from shapely import MultiPoint
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"the shift analysis needs {error.name}", fix=install_command("bench")) from error
+    from shapely import MultiPoint
+
     return MultiPoint(list(points)).convex_hull
 
 
@@ -141,21 +133,23 @@ def measure_shift(plan: BenchPlan, report: Progress | None = None) -> list[Shift
 
     Of each set at most 500 rows are read, chosen by hash.
     """
-    if plan.task == "aste":
+    if plan.asked.task == "aste":
         raise ConfigError("the shift is of classifiers' features", where="--shift", fix="take --task absc, tc or ate")
-    task = plan.task
+    from builder.augment.bench.learn import learn
+
+    task = plan.asked.task
     sets = {"test": plan.test, "source": plan.train, **{name: made.rows for name, made in plan.augmented.items()}}
     shown = {name: [item(row, task) for row in _drawn(rows)] for name, rows in sets.items()}
     train, valid = ([item(row, task) for row in part] for part in (plan.train, plan.valid))
-    due = [(model, plan.first_seed + n) for model in plan.models for n in range(plan.seeds)]
+    due = [(model, plan.asked.seed + n) for model in plan.models for n in range(plan.asked.seeds)]
     out = []
     for n, (model, seed) in enumerate(due):
         assert model is not None
         if report:
             report(n, len(due), f"{model.shown}, seed {seed}")
-        scratch = plan.workdir / "training" / f"shift-{model.name}"
+        scratch = plan.asked.workdir / "training" / f"shift-{model.name}"
         config = config_of(plan, model)
-        fitted = fit(model, task, train, valid, seed, scratch, replace(plan.means, base=model.base), config)
+        fitted = learn(model, task, train, valid, seed, scratch, plan.means, config)
         shutil.rmtree(scratch, ignore_errors=True)
         out.append(analyse(model.shown, "test", {name: fitted.features(items) for name, items in shown.items()}, seed))
     return out
@@ -173,21 +167,16 @@ HEADS = ("model", "set", "rows", "overlap", "|skew x|", "|skew y|", "skewness")
 
 def write_shift(plan: BenchPlan, shifts: Sequence[Shift], command: str) -> tuple[str, list[str]]:
     """Figure (of the first seed) and numbers of the shift; the table for the terminal, and the names of the files."""
-    from tabulate import tabulate
-
-    firsts = [shift for shift in shifts if shift.seed == plan.first_seed]
+    firsts = [shift for shift in shifts if shift.seed == plan.asked.seed]
     rows = [_row(shifts, first.model, place.name, len(place.points)) for first in firsts for place in first.sets]
     foot = [
         "overlap: of the convex hulls with the test set's in one t-SNE of all sets, 0 to 1, more is better; skewness: "
         "|x| + |y|, less is better",
         f"at most {MOST_POINTS} rows a set; features of a model trained on the source alone; mean ± deviation of "
-        f"{plan.seeds} "
-        f"trainings, each with a t-SNE of its seed; the figure is of seed {plan.first_seed}",
+        f"{plan.asked.seeds} "
+        f"trainings, each with a t-SNE of its seed; the figure is of seed {plan.asked.seed}",
     ]
-    table = tabulate(rows, headers=HEADS, disable_numparse=True, colalign=["left", "left", *["right"] * 5])
-    markdown = tabulate(
-        rows, headers=HEADS, tablefmt="github", disable_numparse=True, colalign=["left", "left", *["right"] * 5]
-    )
+    table, markdown = (plots.tabulate_rows(HEADS, rows, markdown) for markdown in (False, True))
     figures = {f"shift-{first.model.partition('=')[0]}.svg": first for first in firsts}
     drawn = plots.shown([(f"Features of {first.model}", name) for name, first in figures.items()])
     document = {"command": command, "shift": _list_sets(shifts)}
@@ -196,7 +185,7 @@ def write_shift(plan: BenchPlan, shifts: Sequence[Shift], command: str) -> tuple
         "shift.json": json.dumps(document, ensure_ascii=False, indent=1) + "\n",
         **{name: places(first) for name, first in figures.items()},
     }
-    return "\n".join([table, "", *foot]), write_files(plan.workdir, files)
+    return "\n".join([table, "", *foot]), write_files(plan.asked.workdir, files)
 
 
 def _row(shifts: Sequence[Shift], model: str, name: str, points: int) -> list[str]:

@@ -6,7 +6,7 @@ wanted, at most those wanted for each sentence: unsurprising text (perplexity), 
 (confidence; where asked for, ranked), and which is the sentence's own (label). The surrogate is never trained on what
 it judges: k folds, of which k - 2 train, one validates and one is boosted, k times. By section 2.1 the one that
 validates is trained on as well, by algorithm 1 it chooses the checkpoint: `train_on_valid` does both. MonoAug has one
-surrogate, trained on everything (section 4.2). What the paper calls alpha and beta: see builder.augment.boost.filters.
+surrogate, trained on everything (section 4.2). What the paper calls alpha and beta: see `boost_filters` beside this.
 
 What a surrogate says of a fold's candidates is a file `fold-N-….json`: a run that was interrupted goes on after the
 last one, and other thresholds (Table 3) are tried without training anew. `judged-….jsonl` beside it has every
@@ -24,7 +24,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-from builder.augment.boost.filters import (
+from builder.augment.constraints import place_marks
+from builder.augment.method_settings import BoostSettings, Scale
+from builder.augment.methods.boost_filters import (
     Fold,
     JudgedCandidate,
     Reference,
@@ -37,22 +39,15 @@ from builder.augment.boost.filters import (
     survive,
     whole,
 )
-from builder.augment.method_settings import BoostSettings, Scale
-from builder.augment.records import Mark, Method, Rewrite, Sentence, applied, moved, replaced, rewrite_of
+from builder.augment.records import Method, Rewrite, Sentence, applied, rewrite_of
 from builder.augment.settings import AugmentSettings, make_method
 from builder.core.code import code_digest
 from builder.core.errors import ConfigError
 from builder.core.files import Kept, key_of, write_atomically
 
-TRAINERS = {
-    "classes": "builder.augment.boost.classes:trainer",
-    "hub": "builder.augment.boost.hub:trainer",
-    "triplets": "builder.augment.boost.triplets:trainer",
-}
-"""Who trains a surrogate: an embedded one for sentence labels and aspect polarity, any encoder of a hub or folder, or
-an ASTE model with its discriminator.
-"""
-CODE = ("builder.augment.methods", "builder.augment.boost")
+TRAINERS = {"embedded": "builder.augment.methods.boost_embedded", "hub": "builder.augment.methods.boost_hub"}
+"""Who trains a surrogate for classes of texts and polarities of aspects: an embedded one, or one of a hub or folder."""
+CODE = ("builder.augment.methods",)
 """What back ends propose and surrogates say depends on: an edit of these has folds read again."""
 
 
@@ -141,10 +136,7 @@ class BoostAug:
     def _folds(self, sentences: Sequence[Sentence], seed: int) -> tuple[Fold, ...]:
         if len({sentence.id for sentence in sentences}) < len(sentences):
             raise ConfigError("two sentences have the same id", where=self.name, fix="give each its own")
-        classes = self.trainer.classes
-        if not self.folds:
-            return whole(sentences, classes)
-        return crossed(sentences, self.folds, seed, classes, self.train_on_valid)
+        return crossed(sentences, self.folds, seed, self.train_on_valid) if self.folds else whole(sentences)
 
     def _every(self, sentences: Sequence[Sentence], copies: int, seed: int) -> dict[str, tuple[JudgedCandidate, ...]]:
         """The judgements of all sentences, by their ids."""
@@ -207,33 +199,18 @@ def _rows(
     made = [
         [changed(sentence, candidate) for candidate in row] for sentence, row in zip(sentences, proposed, strict=True)
     ]
-    asked = [
-        (text, candidate.edits)
-        for row, candidates in zip(made, proposed, strict=True)
-        for text, candidate in zip(row, candidates, strict=True)
-        if text
-    ]
-    readings = iter(surrogate.read([text for text, _ in asked], [edits for _, edits in asked]))
+    readings = iter(surrogate.read([text for row in made for text in row if text]))
     by_sentence = [tuple(next(readings) if text else None for text in row) for row in made]
     return [FoldRow(*parts) for parts in zip(surrogate.read(sentences), proposed, by_sentence, strict=True)]
 
 
 def changed(sentence: Sentence, candidate: Rewrite) -> Sentence | None:
     """The candidate as a sentence with its label, or marks where they now stand; None where an edit touches one."""
-    marks = tuple(_marks(sentence.marks, candidate))
+    marks = tuple(mark for mark in place_marks(sentence.marks, candidate) if mark)
     if len(marks) < len(sentence.marks):
         return None
     label = sentence.label if candidate.label is None else candidate.label
     return Sentence(sentence.id, applied(sentence.text, candidate.edits), (), marks, label, sentence.language)
-
-
-def _marks(marks: Sequence[Mark], candidate: Rewrite) -> Iterator[Mark]:
-    """Where each now stands, and what it is; without those that an edit touches."""
-    new = {(change.start, change.end): change.polarity for change in candidate.changed}
-    for mark in marks:
-        at = mark.start, mark.end
-        if span := (replaced if at in new else moved)(at, candidate.edits):
-            yield Mark(*span, mark.kind, new.get(at, mark.polarity))
 
 
 def _row(row: dict[str, Any]) -> FoldRow:
@@ -266,9 +243,7 @@ def _made(settings: AugmentSettings, own: BoostSettings, folds: int) -> BoostAug
         own.by_label,
         own.ranked,
     )
-    kind = "triplets" if settings.given.triplets else "hub" if own.base else "classes"
-    module, _, function = TRAINERS[kind].partition(":")
-    trainer = cast(Trainer, getattr(importlib.import_module(module), function)(settings, own, name))
+    trainer = importlib.import_module(TRAINERS["hub" if own.base else "embedded"]).trainer(settings, own)
     return BoostAug(
         make_method(own.backend, settings),
         trainer,

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
+from typing import ClassVar
 
 from builder.augment.constraints import read_words
 from builder.augment.methods import synonym
@@ -176,8 +177,8 @@ class Eda:
     synonyms: Synonyms
     resources: str
     usage: Usage | None = None
-    operations: tuple[str, ...] = ("synonym", "insertion", "swap", "deletion")
     name: str = "eda"
+    operations: ClassVar[tuple[str, ...]] = ("synonym", "insertion", "swap", "deletion")
 
     @property
     def signature(self) -> str:

@@ -26,7 +26,7 @@ from builder.augment.nets import hub
 from builder.augment.nets.beam import Beams, SearchRows, SearchRules, banned, in_batches, search, settled
 from builder.augment.nets.transformer import IGNORED, DecoderLayer, begun, padded
 from builder.augment.records import Edit, Mark, Rewrite, Sentence
-from builder.augment.training import Workplace, kept
+from builder.augment.training import Workplace, kept, trained
 from builder.core.errors import ModelError
 from builder.learning.checkpoint import tensor_digest
 from builder.learning.devices import choose, device_of
@@ -397,3 +397,6 @@ def _network(
 def _story(sentence: Sentence, inventory: Inventory, special: Special) -> Continuation:
     cut = inventory.cut(sentence.text, sentence.words)
     return Continuation(prefix(cut, kept(sentence), special), (*cut.ids, special.end))
+
+
+make = trained(NAME, lambda own, given, place, corpus: load(own, given.sentences, place))

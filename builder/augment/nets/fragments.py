@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise, starmap
 from random import Random
 from typing import Any, TypeVar
@@ -23,17 +23,7 @@ from torch import Tensor
 
 from builder.augment.method_settings import MaskedSeq2SeqSettings, describe_settings
 from builder.augment.nets import hub
-from builder.augment.nets.beam import (
-    Barred,
-    Beams,
-    Pairs,
-    SearchRows,
-    SearchRules,
-    banned,
-    in_batches,
-    search,
-    settled,
-)  # fmt: skip
+from builder.augment.nets.beam import Beams, Pairs, SearchRows, SearchRules, banned, in_batches, search, settled
 from builder.augment.nets.transformer import EmbeddedCore, HubCore, LabelledSeq2Seq, MaskedSentence, collate, loss
 from builder.augment.records import Sentence
 from builder.augment.training import LABELS, Workplace, bio, kept
@@ -198,11 +188,6 @@ class FragmentSource:
         return out
 
 
-def learnable(ids: Sequence[int], network: LabelledSeq2Seq) -> bool:
-    """Whether a network is trained on a sentence: it is neither too short nor too long."""
-    return bool(weight(len(ids))) and len(ids) < network.core.longest
-
-
 def embedded(size: int, width: int, used: bool, seed: int) -> LabelledSeq2Seq:
     """The embedded network with random weights; `used`: whether labels are."""
     with scope(1, seed):
@@ -235,7 +220,7 @@ def train_fragments(
     to. `base` names the weights that training begins with; a token of a fragment counts as one. Returns the digest.
     """
     tokens = [_labelled_tokens(sentence, inventory) for sentence in sentences]
-    long_enough = [n for n, (ids, _) in enumerate(tokens) if learnable(ids, network)]
+    long_enough = [n for n, (ids, _) in enumerate(tokens) if SHORT < len(ids) < network.core.longest]
     if not long_enough:
         raise ModelError(
             f"no sentence of more than five tokens to learn from (of {len(sentences)})",
@@ -293,13 +278,12 @@ def trimmed(item: MaskedSentence, mask: int) -> MaskedSentence:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """How fragments are written. `beams`: the width of the search; `barred`, `pairs`: see `SearchRules`; `never`: more
-    tokens that are not written.
+    """How fragments are written. `beams`: the width of the search; `pairs`: see `SearchRules`; `never`: more tokens
+    that are not written.
     """
 
     beams: int = 5
     threads: int = 1
-    barred: Barred = field(default_factory=dict)
     never: Sequence[int] = ()
     pairs: Pairs | None = None
 
@@ -337,36 +321,33 @@ def write(
     inventory: Inventory,
     writing: Writing,
     progress: Progress | None = None,
-    free: Sequence[Set[int]] = (),
 ) -> Iterator[tuple[int, Beams]]:
     """(index, beams) of every item, in batches of like length; the tokens are those of the item's whole target. An
-    item's beams depend on it alone, and on what of `barred` is `free` in it.
+    item's beams depend on it alone.
     """
     mask, pad, marks = inventory.mask, pad_of(inventory), own_marks(inventory)
     short = [trimmed(item, mask) for item in items]
     device = device_of(network)
     never = banned(inventory.size, (*inventory.never, *writing.never)).to(device)
     beside = None if writing.pairs is None else writing.pairs.to(device)
-    rules = SearchRules(never, marks=marks, barred=writing.barred, pairs=beside)
+    rules = SearchRules(never, marks=marks, pairs=beside)
     order = sorted(
         (i for i in range(len(items)) if short[i].target), key=lambda i: (len(short[i].target), len(short[i].source), i)
     )
     network.eval()
 
-    def work(batch: list[tuple[MaskedSentence, Set[int]]]) -> list[tuple[Beams, float]]:
-        short_items, allowed = [item for item, _ in batch], [numbers for _, numbers in batch]
+    def work(short_items: list[MaskedSentence]) -> list[tuple[Beams, float]]:
         forced = [
             [-1 if item.source[item.start + t] == mask else i for t, i in enumerate(item.target)]
             for item in short_items
         ]
         begin, lengths = [item.previous for item in short_items], [len(item.target) for item in short_items]
-        rows = SearchRows(begin, lengths, forced, behind=list(map(_behind, short_items)), free=allowed)
+        rows = SearchRows(begin, lengths, forced, behind=list(map(_behind, short_items)))
         steps = _Steps(network, short_items, pad, writing.beams)
         return [(beams, beams.margin) for beams in search(steps, rows, rules, writing.beams)]
 
-    rows = list(zip(short, free or [frozenset()] * len(short), strict=True))
     with scope(writing.threads), torch.inference_mode():
-        for i, beams in settled(rows, in_batches(order), work, progress):
+        for i, beams in settled(short, in_batches(order), work, progress):
             yield i, _whole(items[i], short[i], beams)
 
 

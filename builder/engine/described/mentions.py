@@ -15,7 +15,7 @@ from builder.core.records import Token
 from builder.engine.params import in_force, read_params
 from builder.engine.polarity import CONTEXT_ONLY
 from builder.engine.symbols import NOUN, SYMBOL_OF_TAG
-from builder.engine.vocabulary import MAX_WORD
+from builder.engine.units import MAX_WORD, cut_into_fewest
 from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
 from builder.language.lexicon.rules import Rule
 
@@ -120,7 +120,7 @@ def split_name(name: str, lexicon: Lexicon) -> tuple[str, ...]:
     """
     return tuple(
         part
-        for part in _segment_name(name, lexicon)
+        for part in cut_into_fewest(name, lambda part: part != name and _is_part(part, lexicon))
         if len(part) >= _SHORTEST
         and (part in lexicon.aspects or lexicon.morphemes.get(part) == "noun")
         and part not in lexicon.opinions
@@ -128,17 +128,9 @@ def split_name(name: str, lexicon: Lexicon) -> tuple[str, ...]:
     )
 
 
-def _segment_name(name: str, lexicon: Lexicon) -> tuple[str, ...]:
-    """A name as the fewest words of the lexicons that make it up, itself apart; nothing where none do."""
-    best: list[tuple[str, ...] | None] = [(), *[None] * len(name)]
-    for stop in range(1, len(name) + 1):
-        for start in range(stop):
-            before, known, part = best[start], best[stop], name[start:stop]
-            if before is None or part == name or (known is not None and len(known) <= len(before) + 1):
-                continue
-            if part in lexicon.aspects or lexicon.morphemes.get(part, "use") != "use" or part in lexicon.opinions:
-                best[stop] = (*before, part)
-    return best[-1] or ()
+def _is_part(word: str, lexicon: Lexicon) -> bool:
+    """Whether a name may be made of a word."""
+    return word in lexicon.aspects or lexicon.morphemes.get(word, "use") != "use" or word in lexicon.opinions
 
 
 def detect_opinions(text: str, tokens: Sequence[Token], lexicons: MentionLexicons) -> list[Mention]:

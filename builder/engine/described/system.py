@@ -97,21 +97,16 @@ class DescribedEngine:
         if not proposed:
             return []
         reading = self._read(doc)
-        negators = {
-            mention.start: find_negators(reading.text, reading.tokens, mention, self._lexicon)
-            for mention in reading.opinions
-        }
-        by_core = {(mention.start, mention.end): mention for mention in reading.opinions}
+        opinions, values = [], {}
+        for mention in reading.opinions:
+            negators = find_negators(reading.text, reading.tokens, mention, self._lexicon)
+            spans = _find_spans(reading.tokens, negators)
+            opinions.append((_make_phrase(mention, spans), *_make_opinion(doc.text, mention, spans)))
+            values[mention.start, mention.end] = classify(mention, negators)
 
         def value(phrase: Phrase, term: Term, aspect: str) -> tuple[float, Reasons]:
-            mention = by_core[phrase.core]
-            return classify(mention, negators[mention.start])
+            return values[phrase.core]
 
-        opinions = []
-        for mention in reading.opinions:
-            spans = _find_spans(reading.tokens, negators[mention.start])
-            item = _make_phrase(mention, spans)
-            opinions.append((item, *_make_opinion(doc.text, mention, spans)))
         items = sorted([*(item for item, *_ in opinions), *map(_make_term, reading.aspects)])
         read = Read(opinions, frozenset(), items)
         return [weigh(doc.text, read, triplet, value) for triplet in proposed]

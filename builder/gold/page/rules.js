@@ -9,7 +9,7 @@ order = 440
 about = "Opinions that judge nothing in these reviews."
 patterns = ["CURRENT&WEAK"]
 words = { WEAK = ["還行"] }
-miss = [{ text = "餐點還行", triplets = ["餐點|還行|POS"] }]
+miss = ["餐點還行 → 餐點|還行|POS"]
 `;
 let rules = [], name = "", saved = "", isMine = false, shown = null, latest = 0, timer = 0;
 

@@ -30,7 +30,7 @@ from builder.reviews.text import view
 # ---- Findings in a lexicon
 
 _LONGEST = 12
-"""Characters of the words that the engine looks for (engine.vocabulary.MAX_WORD)."""
+"""Characters of the words that the engine looks for (engine.units.MAX_WORD)."""
 KINDS = (
     "missing", "format", "unknown-kind", "valence", "variant", "simplified", "too-long", "duplicate", "contradiction",
     "overlap", "context-orphan", "unused-category",

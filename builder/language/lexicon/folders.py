@@ -30,7 +30,7 @@ from builder.core.errors import ConfigError, OutputError
 from builder.core.files import key_of, write_atomically
 from builder.core.settings import RESTAURANT, Lexicons, Rules
 from builder.core.settings import Rules as RuleSettings
-from builder.language.lexicon.packs import COMMON, JUDGE, Pack, data_dir, find_model, find_pack, list_layers
+from builder.language.lexicon.packs import COMMON, JUDGE, RULE_FILES, Pack, data_dir, find_model, find_pack, list_layers
 from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry, load_lexicon, overlays
 from builder.language.lexicon.rules import Rule, RuleExample, edited_rules, load_rules, rule_folders, rules_digest
 from builder.language.lexicon.tsv_rows import folder_digest
@@ -230,7 +230,8 @@ class Folders:
             key = key_of(places, self.domain, self.files_digest, code_digest(read_compiled.__module__))
         except OSError:  # the files' own reader says what is wrong
             key = ""
-        if self.lexicons or not key:  # a digest is without the words of the domain, whose classes its rules name
+        coded = any(any(folder.glob("*.py")) for folder in self.rule_folders)  # code that a kept file names would run
+        if self.lexicons or not key or coded:  # a digest is without the words of the domain, whose classes rules name
             return load_rules(*folders)
         if (rules := read_compiled(f"rules-{key}", _unpack_rules)) is None:
             rules = load_rules(*folders)
@@ -262,16 +263,16 @@ class Folders:
 
     def describe(self) -> Iterator[Folder]:
         """Every folder with its role and digest, in the order in which they are laid."""
-        words = "*.tsv", self.lexicons, self.lexicon_folders, self.overlays, self.imported
-        rules = "*.toml", self.rules, self.rule_folders, self.added_rules, self.edited
-        for kind, (pattern, whole, folders, added, own) in (("lexicons", words), ("rules", rules)):
+        words = ("*.tsv",), self.lexicons, self.lexicon_folders, self.overlays, self.imported
+        rules = RULE_FILES, self.rules, self.rule_folders, self.added_rules, self.edited
+        for kind, (patterns, whole, folders, added, own) in (("lexicons", words), ("rules", rules)):
             placed = [(f"{kind} of your own, in place of those shipped" if whole else f"{kind} shipped", folders[0])]
             for pack in () if whole else list_layers(self.domain):
                 placed += [(f"{kind} of {_name_layer(pack)}", folder) for folder in getattr(pack, kind)]
             placed += [(f"{kind} of your own, over those shipped", folder) for folder in added]
             made = "imported into" if kind == "lexicons" else "edited in"
             placed += [(f"{kind} {made} the working directory", folder) for folder in own]
-            yield from (Folder(role, folder, folder_digest(folder, pattern)) for role, folder in placed)
+            yield from (Folder(role, folder, folder_digest(folder, *patterns)) for role, folder in placed)
 
 
 def _name_layer(pack: Pack) -> str:
@@ -291,7 +292,7 @@ def find_folders(
     """
     find_pack(domain)
     words = _check_folder(lexicons.dir, "lexicons.dir", "*.tsv")
-    own_rules = _check_folder(rules.dir, "rules.dir", "*.toml")
+    own_rules = _check_folder(rules.dir, "rules.dir", *RULE_FILES)
     if own_rules and (own_rules / LABELS).is_file():
         shipped = (data_dir("rules") / LABELS).read_bytes()
         if (own_rules / LABELS).read_bytes() != shipped:
@@ -319,14 +320,14 @@ def find_taught_model(workdir: Path) -> Path | None:
     return folder if (folder / JUDGE).is_file() else None
 
 
-def _check_folder(name: str, key: str, pattern: str) -> Path | None:
+def _check_folder(name: str, key: str, *patterns: str) -> Path | None:
     if not name:
         return None
     folder = Path(name)
     if not folder.is_dir():
         raise ConfigError(f"{key} is no folder", where=name, fix="correct its path")
-    if not any(folder.rglob(pattern)):
-        raise ConfigError(f"{key} holds no {pattern.removeprefix('*')} file", where=name, fix="correct its path")
+    if not any(any(folder.rglob(pattern)) for pattern in patterns):
+        raise ConfigError(f"{key} holds no {patterns[0].removeprefix('*')} file", where=name, fix="correct its path")
     return folder
 
 

@@ -1,7 +1,7 @@
 """Where words and rules lie: those of any review (the core), and the packs of domains that are laid over them.
 
 In: the name of a domain, or the folder of a pack. Out: `Pack`, with its folders of lexicons and rules. A pack is a
-folder with `lexicons/` (some tables of a lexicon), `rules/` (`*.toml`), or both, and a card, README.md. Between the
+folder with `lexicons/` (some tables of a lexicon), `rules/`, or both, and a card, README.md. Between the
 core and a pack lie the common words, which reviews of anything use; a pack with a file `no-common-words` does without.
 A file `over` names the domain that a pack adds to: its layers lie between.
 """
@@ -22,6 +22,8 @@ COMMON = "_common"
 """The folder of the words that reviews of anything use, beside the packs."""
 JUDGE = "judge.json"
 """What weighs rules and model together, in the folder `model` of a domain."""
+RULE_FILES = ("*.toml", "*.py")
+"""Tables of rules, and rules that are functions."""
 _WITHOUT_COMMON = "no-common-words"
 _OVER = "over"
 _PACKAGE = Path(__file__).parents[2]
@@ -50,7 +52,7 @@ class Pack:
     @property
     def rules(self) -> tuple[Path, ...]:
         """Its folder of rules, if there is one."""
-        return _with_files(self.path / "rules", "*.toml")
+        return _with_files(self.path / "rules", *RULE_FILES)
 
     @property
     def model(self) -> Path | None:
@@ -81,7 +83,7 @@ class Pack:
     def digest(self) -> str:
         """The digest of its words and rules."""
         parts = [folder_digest(folder, "*.tsv") for folder in self.lexicons]
-        parts += [folder_digest(folder, "*.toml") for folder in self.rules]
+        parts += [folder_digest(folder, *RULE_FILES) for folder in self.rules]
         return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16]
 
 
@@ -143,5 +145,5 @@ def find_pack(domain: str) -> Pack | None:
     return pack
 
 
-def _with_files(folder: Path, pattern: str) -> tuple[Path, ...]:
-    return (folder,) if folder.is_dir() and any(folder.rglob(pattern)) else ()
+def _with_files(folder: Path, *patterns: str) -> tuple[Path, ...]:
+    return (folder,) if folder.is_dir() and any(any(folder.rglob(pattern)) for pattern in patterns) else ()

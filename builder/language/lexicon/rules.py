@@ -3,11 +3,14 @@
 In: the directory of the rules. Out: `Rule`s in their order, and a digest, which stages store as part of their
 signature. What the parameters of a rule mean is the engine's affair: each kind of rule declares its own there.
 
+A rule may be a function of Python (`engine.functions`): what its decorator says is read, and nothing runs here.
+
 A rule as text that a person edits: a table of TOML, whole, whatever files it was put together from.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import tomllib
@@ -19,13 +22,15 @@ from types import MappingProxyType
 from builder.core.errors import ResourceError
 from builder.core.files import parse_toml, read_settings
 from builder.core.settings import RESTAURANT
-from builder.language.lexicon.packs import data_dir, list_layers
+from builder.language.lexicon.packs import RULE_FILES, data_dir, list_layers
 from builder.language.lexicon.tsv_rows import folder_digest, load_word_classes, name_words
 
 _HEADING = re.compile(r"""^\s*\[\s*["']?([\w-]+)["']?\s*(?:\.\s*["']?([\w-]+)["']?\s*)?\]""")
 _KEY = re.compile(r"""^\s*["']?([\w-]+)["']?\s*=""")
 _AT = re.compile(r" \(at line (\d+), column \d+\)$")
 _EXAMPLE_KEYS = {"text", "triplets"}
+FUNCTION = "function"
+"""Kind of a rule that is a function of Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,8 @@ class Rule:
     """One phenomenon: `kind` names the mechanism in the engine, `params` are its data, `examples` hold it to its word.
 
     `where` is the file and line of its heading, `lines` those of its parameters. `written` are its parameters as they
-    stand there, with the names of classes of words (`<guest>`) for which `params` has the words.
+    stand there, with the names of classes of words (`<guest>`) for which `params` has the words. `code`: the file of
+    Python that holds its function.
     """
 
     name: str
@@ -54,6 +60,7 @@ class Rule:
     where: str
     lines: Mapping[str, str] = field(default_factory=dict, compare=False)
     written: Mapping[str, object] = field(default_factory=dict, compare=False)
+    code: str = ""
 
     def at(self, key: str) -> str:
         """File and line of a parameter, or of the rule where the parameter stands on no line of its own."""
@@ -99,8 +106,12 @@ def rule_folders(directory: Path | None = None, domain: str = RESTAURANT) -> tup
 
 
 def edited_rules(workdir: Path) -> tuple[Path, ...]:
-    """The rules that a user has edited in a working directory, if there are any."""
+    """The rules that a user has edited in a working directory, if there are any. ResourceError for Python there, for a
+    working directory may come from somebody else.
+    """
     folder = workdir / "rules"
+    for path in folder.glob("*.py"):
+        raise ResourceError("no code of a working directory runs", where=str(path), fix="put it into a domain pack")
     return (folder,) if any(folder.glob("*.toml")) else ()
 
 
@@ -130,8 +141,42 @@ def _read_folder(root: Path, below: dict[str, Rule]) -> None:
                     raise ResourceError(f"rule {name!r} extends a rule that is not there", where=where, fix=fix)
                 rules[name] = _extend(below[name], name, body, where, known)
             else:
-                rules[name] = _read_rule(name, body, where, known)
+                own = _read_rule(name, body, where, known)
+                rules[name] = replace(own, code=below[name].code) if name in below and own.kind == FUNCTION else own
+    for path in sorted(root.glob("*.py")):
+        for rule in read_functions(path):
+            if rule.name in rules:
+                raise ResourceError(f"rule {rule.name!r} stands in {rules[rule.name].where} already", where=rule.where)
+            rules[rule.name] = rule
     below |= rules
+
+
+def read_functions(path: Path) -> Iterator[Rule]:
+    """The functions of a file that are rules: those under the decorator `rule`, whose arguments are literals."""
+    file = f"{path.parent.name}/{path.name}"
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError) as error:
+        raise ResourceError(f"cannot be read as Python: {error}", where=str(path)) from error
+    for function in tree.body:
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        for mark in function.decorator_list:
+            called = mark.func if isinstance(mark, ast.Call) else mark
+            if getattr(called, "attr" if isinstance(called, ast.Attribute) else "id", "") != "rule":
+                continue
+            name, where = function.name.replace("_", "-"), f"{file}:{function.lineno}"
+            try:
+                given = mark.keywords if isinstance(mark, ast.Call) else []
+                body = {word.arg or "**": ast.literal_eval(word.value) for word in given}
+                for key in {"hit", "miss"} & body.keys():
+                    body[key] = [{"text": text, "triplets": list(found)} for text, found in body[key].items()]
+            except (ValueError, TypeError, AttributeError) as error:
+                fix = "write literals into its decorator"
+                raise ResourceError(f"rule {name!r} cannot be read: {error}", where=where, fix=fix) from error
+            about = " ".join((ast.get_docstring(function) or "").split())
+            body = {"order": 50, "conventions": ["natural"]} | body | {"kind": FUNCTION, "about": about}
+            yield replace(_read_rule(name, body, where, {}), code=str(path))
 
 
 def find_toml_place(error: tomllib.TOMLDecodeError) -> tuple[str, str]:
@@ -152,7 +197,8 @@ def _extend(rule: Rule, name: str, body: dict[str, object], where: str, lines: M
     params = _grow(below, own.params)
     examples = (*rule.examples, *own.examples)
     placed = MappingProxyType({**rule.lines, **lines})
-    return Rule(name, rule.kind, own.order, about, MappingProxyType(params), examples, rule.where, placed)
+    grown = MappingProxyType(params)
+    return Rule(name, rule.kind, own.order, about, grown, examples, rule.where, placed, code=rule.code)
 
 
 def _take_away(rule: Rule, without: object, where: str) -> Mapping[str, object]:
@@ -201,7 +247,7 @@ def rules_digest(directory: Path | None = None, added: Sequence[Path] = (), doma
     """
     folders = (*rule_folders(directory, domain), *added)
     words = folder_digest(data_dir("lexicons"), "words/*.tsv")
-    return " ".join([*(folder_digest(folder, "*.toml") for folder in folders), words])
+    return " ".join([*(folder_digest(folder, *RULE_FILES) for folder in folders), words])
 
 
 def _find_lines(text: str, file: str) -> dict[str, dict[str, str]]:
@@ -246,11 +292,18 @@ def _read_rule(name: str, body: object, where: str, lines: Mapping[str, str]) ->
 _TYPE_NAMES: Mapping[type, str] = {str: "a string", int: "a whole number"}
 
 
-_EXAMPLE_FIX = 'write { text = "…", triplets = ["aspect|opinion|POS"] }'
+_EXAMPLE_FIX = 'write "TEXT → aspect|opinion|POS", with a comma between triplets'
+_ARROW = " → "
+_TRIPLETS = re.compile(r"([^|]+\|[^|]+\|(?:POS|NEG|NEU))(?:, |$)")
 
 
 def _read_example(name: str, example: object, must: bool, where: str) -> RuleExample:
-    if isinstance(example, dict) and not example.keys() - _EXAMPLE_KEYS:
+    if isinstance(example, str):
+        before, arrow, shown = example.rpartition(_ARROW)
+        triplets = _TRIPLETS.findall(shown) if arrow else []
+        if ", ".join(triplets) == shown if arrow else not must:
+            return RuleExample(before if arrow else example, tuple(triplets), must)
+    elif isinstance(example, dict) and not example.keys() - _EXAMPLE_KEYS:
         text, written = example.get("text"), example.get("triplets", [])
         if isinstance(text, str) and isinstance(written, list) and all(isinstance(item, str) for item in written):
             return RuleExample(text, tuple(written), must)
@@ -333,11 +386,13 @@ def _fill(items: list[str]) -> Iterator[str]:
 def _examples(key: str, examples: list[RuleExample]) -> list[str]:
     if not examples:
         return []
-    rows = []
-    for example in examples:
-        made = f", triplets = {_value(example.triplets)}" if example.triplets else ""
-        rows.append(f"  {{ text = {_string(example.text)}{made} }},")
-    return [f"{key} = [", *rows, "]"]
+    return [f"{key} = [", *(f"  {_string(_write_example(example))}," for example in examples), "]"]
+
+
+def _write_example(example: RuleExample) -> str:
+    if example.triplets or _ARROW in example.text:
+        return f"{example.text}{_ARROW}{', '.join(example.triplets)}"
+    return example.text
 
 
 def edited_file(workdir: Path, name: str) -> Path:

@@ -84,10 +84,10 @@ def read_valence(cell: str, where: str) -> float:
     return value
 
 
-def folder_digest(root: Path, pattern: str) -> str:
-    """The digest of the names and bytes of the files under `root` that match `pattern`."""
+def folder_digest(root: Path, *patterns: str) -> str:
+    """The digest of the names and bytes of the files under `root` that match one of `patterns`."""
     digest = hashlib.sha256()
-    for path in sorted(root.rglob(pattern)):
+    for path in sorted(path for pattern in patterns for path in root.rglob(pattern)):
         digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 

@@ -3,24 +3,15 @@
 In: examples, a base, numbers. Out: a `Writer` or a `Referee`. A folder written by `save` holds the model as
 transformers writes it (so that it can itself be a base) and `paper.json`, written last: kind, numbers, facts and a
 digest over weights and numbers that loading checks.
-
-A trained model lies on the disk once: in its folder, from which its training is read again, and other models that
-are the same.
-
-In: the folder of a finished training, and that of the model saved from it. Out: the weights in one of them only. Two
-rounds of self-training with one training set (M_0 of A and C, of B and D) share a training: the second model's weights
-are links to the first one's, and it takes over what the first has answered.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -28,78 +19,17 @@ from typing import Any
 import torch
 
 from builder.core.errors import BuilderError, ModelError
-from builder.core.files import Kept, read_settings, refusals, replace_folder, write_atomically
-from builder.learning.checkpoint import BEST, Checkpoints, load_weights, tensor_digest, weights_of
+from builder.core.files import read_settings, replace_folder, write_atomically
+from builder.learning.checkpoint import BEST, Checkpoints, load_weights, saved_model, tensor_digest, weights_of
 from builder.learning.hub import quiet
 from builder.learning.processes import launched, processes, spread, together
 from builder.learning.task import Example, JudgedReview, Progress
 from builder.models.paper.models import AnswerScore, Referee, VerdictScore, Writer, ask, nothing_to_learn, settings
 from builder.models.paper.pretrained import Base, check_characters, load_base
-from builder.models.paper.seq2seq import FineTuned, ShareScore, TokenPair, finish, finished, fit
-from builder.models.paper.seq2seq_settings import Asking, Seq2SeqConfig
-from builder.models.paper.templates import answer, judge_answers, judge_question, triple_of
-
-# ---- A model that lies on the disk once
+from builder.models.paper.seq2seq import FineTuned, Seq2SeqConfig, ShareScore, TokenPair, finish, finished, fit
+from builder.models.paper.templates import Asking, answer, judge_answers, judge_question, triple_of
 
 MANIFEST = "paper.json"
-
-
-@dataclass(frozen=True, slots=True)
-class SavedModel:
-    """The folder of a model, and the digest it was saved with."""
-
-    folder: Path
-    digest: str
-
-    @property
-    def stands(self) -> bool:
-        """Whether the folder still holds this model."""
-        try:
-            kept = json.loads((self.folder / MANIFEST).read_text("utf-8"))
-        except (OSError, ValueError):
-            return False
-        return isinstance(kept, dict) and kept.get("digest") == self.digest
-
-
-def saved_model(training: Path, fingerprint: str) -> SavedModel | None:
-    """The model that a finished training was settled in, if it still stands."""
-    done = Kept(training).find(fingerprint, slot="done")
-    if not done or not done.get("model"):
-        return None
-    model = SavedModel(Path(os.path.normpath(training / done["model"])), done["digest"])
-    return model if model.stands else None
-
-
-def settle(training: Path, folder: Path, digest: str) -> None:
-    """Let the weights of a finished training lie in `folder`, where its model was saved, and nowhere else."""
-    kept = Kept(training)
-    if not (fingerprint := kept.key_in("done")):
-        return
-    first, here = saved_model(training, fingerprint), folder.resolve()
-    if first is not None and first.folder.resolve() != here and first.digest == digest:
-        _share(first.folder, folder)
-        return
-    done = kept.find(fingerprint, slot="done") or {}
-    kept.put(fingerprint, {**done, "model": os.path.relpath(folder, training), "digest": digest}, slot="done")
-    with refusals(training):
-        (training / BEST).unlink(missing_ok=True)
-
-
-def _share(first: Path, folder: Path) -> None:
-    """Links to the weights of the first folder in place of equal ones; its answers as well."""
-    with refusals(folder):
-        for path in first.glob("*.safetensors"):
-            draft = folder / f".{path.name}.link"
-            draft.unlink(missing_ok=True)
-            with suppress(OSError):  # a file system without links keeps the second copy
-                os.link(path, draft)
-                os.replace(draft, folder / path.name)
-        for path in first.glob("answers-*.jsonl"):
-            shutil.copyfile(path, folder / path.name)
-
-
-# ---- Fine-tuning
-
 FORMAT = 1
 
 

@@ -23,8 +23,7 @@ from builder.learning.processes import inference
 from builder.learning.task import Progress
 from builder.models.paper.grammar import AnswerGrammar, State
 from builder.models.paper.pretrained import Base
-from builder.models.paper.seq2seq import IGNORED, TokenPair, collate, cut
-from builder.models.paper.seq2seq_settings import Seq2SeqConfig
+from builder.models.paper.seq2seq import IGNORED, Seq2SeqConfig, TokenPair, collate, cut
 
 Ids = tuple[int, ...]
 

@@ -24,8 +24,9 @@ from builder.learning.task import Example, Progress
 from builder.models.paper.generate import weigh, write
 from builder.models.paper.grammar import AnswerGrammar
 from builder.models.paper.pretrained import Base, decode, pieces
-from builder.models.paper.seq2seq_settings import Asking, Seq2SeqConfig
+from builder.models.paper.seq2seq import Seq2SeqConfig
 from builder.models.paper.templates import (
+    Asking,
     WrittenTriplet,
     judge_answers,
     judge_question,

@@ -1,6 +1,7 @@
 """Fine-tuning a sequence-to-sequence model: the course that builder.learning.loop takes with it.
 
-In: token pairs, a network, a score on validation items. Out: the network with the weights of its best epoch.
+In: token pairs, a network, a score on validation items, and the numbers of Lu et al. 2024 (appendix 11.1). Out: the
+network with the weights of its best epoch.
 accelerate picks the device and the precision; on several GPUs (or CPU processes with gloo) every process takes its
 rows of each batch and the gradients are summed, so that the number of processes changes the order of sums and nothing
 else (dropout aside, which is drawn per process). A batch the device cannot hold is taken in parts, whose size is
@@ -16,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,12 +27,12 @@ from torch.nn import functional
 
 from builder.core.errors import ModelError
 from builder.core.files import Kept
+from builder.core.limits import Limits, above_0, at_least, check_limits, from_0_to_1
 from builder.learning.checkpoint import BEST, Checkpoints
 from builder.learning.devices import attempt
 from builder.learning.loop import Course, Fitted, TrainingStep, decayed_groups, train
 from builder.learning.processes import accelerated, agreed, sum_gradients
 from builder.learning.task import Progress
-from builder.models.paper.seq2seq_settings import Seq2SeqConfig
 
 POOL = 1024
 """Items that are sorted by length together: long enough that batches hold like lengths, short enough that epochs
@@ -39,6 +40,59 @@ differ.
 """
 IGNORED = -100
 Batch = list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Seq2SeqConfig:
+    """How a sequence-to-sequence model is fine-tuned and how it writes. Two configs that differ in any number train
+    different models, but for `processes`, which changes the order of sums only, and `device`.
+
+    `max_input` and `max_output` are tokens. `batch_tokens` is the size of an optimiser step: rows times the longest
+    input and output together, over all processes; where the device cannot hold it, a step is taken in parts.
+    `batch` above 0: the examples of a step instead; `batch_tokens` is then what the device takes at once.
+    `generate_tokens` the same for writing. `patience`: epochs without a better score after which training ends (0:
+    never, as in the paper). `save_steps`: optimiser steps between checkpoints inside an epoch. `processes` 0: one for
+    each GPU, one without a GPU. `rate` is the highest learning rate, behind a linear warm-up over the share `warmup`
+    of the steps and before a linear way down; the paper names neither.
+    """
+
+    epochs: int = 5
+    max_input: int = 1024
+    max_output: int = 512
+    batch_tokens: int = 8192
+    generate_tokens: int = 32768
+    rate: float = 3e-4
+    warmup: float = 0.05
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    patience: int = 0
+    save_steps: int = 2000
+    precision: str = "auto"
+    processes: int = 0
+    threads: int = 2
+    batch: int = 0
+    device: str = field(default="auto", repr=False)
+
+    @property
+    def numbers(self) -> dict[str, object]:
+        """What a model depends on: all but the device, and the numbers of before there was `batch` where it is 0."""
+        free = {"device"} | ({"batch"} if not self.batch else set())
+        return {key: value for key, value in asdict(self).items() if key not in free}
+
+    def __post_init__(self) -> None:
+        check_limits(self, lambda key: "model config")
+
+    def limits(self) -> Limits:
+        counts = [field_.name for field_ in fields(self) if field_.type == "int"]
+        return {
+            **{
+                name: at_least(0 if name in ("patience", "processes", "batch") else 1, getattr(self, name))
+                for name in counts
+            },
+            "warmup": from_0_to_1(self.warmup),
+            "rate": above_0(self.rate),
+            "clip": above_0(self.clip),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +123,7 @@ class FineTuned(Fitted):
 
 def finished(folder: Path, fingerprint: str) -> FineTuned | None:
     """What a training that was carried through had reached; its weights are in best.safetensors, or in the model that
-    `builder.models.paper.fine_tuning.settle` names.
+    `builder.learning.checkpoint.settle` names.
     """
     done = Kept(folder).find(fingerprint, slot="done")
     if done is None or not ((folder / BEST).is_file() or done.get("model")):

@@ -18,8 +18,7 @@ from builder.learning.task import Progress
 from builder.models.paper.fine_tuning import fine_tune, save_base
 from builder.models.paper.generate import write
 from builder.models.paper.pretrained import Base, check_characters, decode, load_base
-from builder.models.paper.seq2seq import TokenPair
-from builder.models.paper.seq2seq_settings import Seq2SeqConfig
+from builder.models.paper.seq2seq import Seq2SeqConfig, TokenPair
 from builder.models.paper.templates import fold
 
 VALID_SHARE = 0.05

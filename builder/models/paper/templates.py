@@ -123,6 +123,20 @@ def envelope(text: str, element: Element) -> Element:
 
 
 Template = Literal["1", "2"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How the ASTE model is asked. `given`: template 2 names the aspects that are known already, as the paper's
+    released data does; else the review is all that it sees. `constrained`: decoding keeps to
+    builder.models.paper.grammar.
+    """
+
+    template: Template = "2"
+    given: bool = True
+    constrained: bool = True
+
+
 WrittenTriplet = tuple[str, str, Polarity]
 """aspect, opinion, polarity, as written in an answer; the aspect of an attribute is `owner[attribute]`."""
 POLARITY: dict[str, Polarity] = {name: polarity for polarity, name in POLARITY_NAMES.items()}

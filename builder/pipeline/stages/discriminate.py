@@ -126,9 +126,9 @@ def _run_classifier(context: Context) -> runs.Counts:
 
 def _train(context: Context, judged: Mapping[str, list[JudgedReview]], shown: ModelBar) -> Judge:
     """Train the discriminator of the config's profile and leave it in the working directory."""
-    from builder.models.discriminator import train_discriminator
+    from builder.models.discriminator import identify_training, train_discriminator
     from builder.models.network import train_on
-    from builder.models.saved import save
+    from builder.models.saved import train_once
 
     config, folder = context.config, context.models / judging.NAME
     checkpoints = context.models / f"{judging.NAME}.training"
@@ -140,9 +140,11 @@ def _train(context: Context, judged: Mapping[str, list[JudgedReview]], shown: Mo
     training = partial(
         train_discriminator, judged["train"], judged["valid"], settings, config.seed, checkpoints, foundation=base
     )
-    judge = train_on(base, training, config.threads, shown)
-    save(judge, folder)
-    return judge
+    unique = identify_training(
+        judged["train"], judged["valid"], settings, config.seed, "" if base is None else base.mark
+    )
+    train = partial(train_on, base, training, config.threads, shown)
+    return train_once(unique, checkpoints, folder, config.device, train)
 
 
 def _classify(context: Context, judge: Judge, items: list[JudgedReview], shown: ModelBar) -> list[predictions.Verdicts]:

@@ -26,7 +26,7 @@ from pathlib import Path
 from statistics import median
 from typing import Literal, Protocol
 
-from builder.augment.records import Edit, Rewrite, Sentence, seeded
+from builder.augment.records import Rewrite, Sentence, seeded
 from builder.core.errors import ConfigError
 
 # ---- Folds
@@ -51,12 +51,10 @@ def labels(sentence: Sentence) -> Labels:
     return tuple(mark.polarity for mark in sentence.marks if mark.kind == "aspect" and mark.polarity is not None)
 
 
-def crossed(
-    sentences: Sequence[Sentence], folds: int, seed: int, classes: bool = True, train_on_valid: bool = False
-) -> tuple[Fold, ...]:
+def crossed(sentences: Sequence[Sentence], folds: int, seed: int, train_on_valid: bool = False) -> tuple[Fold, ...]:
     """Every fold in turn is the one that is boosted; `train_on_valid`: the one that validates trains too (section 2.1,
-    line 7 of Algorithm 1). ConfigError for fewer than 3 folds, fewer distinct texts than
-    folds, and, if the surrogate is to tell `classes` apart, for a fold whose training part has only one.
+    line 7 of Algorithm 1). ConfigError for fewer than 3 folds, fewer distinct texts than folds, and a fold whose
+    training part has only one class.
     """
     if folds < 3:
         raise ConfigError(
@@ -82,16 +80,14 @@ def crossed(
         valid = seeded(seed, "valid fold", str(number)).choice(others)
         train = tuple(sorted(i for at in others if train_on_valid or at != valid for i in parts[at]))
         out.append(Fold(number, train, parts[valid], parts[number]))
-        if classes:
-            several(sentences, train, f"fold {number + 1} of {folds}")
+        several(sentences, train, f"fold {number + 1} of {folds}")
     return tuple(out)
 
 
-def whole(sentences: Sequence[Sentence], classes: bool = True) -> tuple[Fold, ...]:
+def whole(sentences: Sequence[Sentence]) -> tuple[Fold, ...]:
     """MonoAug (section 4.2): the surrogate is trained on all it will judge, and nothing validates it."""
     every = tuple(range(len(sentences)))
-    if classes:
-        several(sentences, every, "monoaug")
+    several(sentences, every, "monoaug")
     return (Fold(0, every, (), every),)
 
 
@@ -103,7 +99,9 @@ def several(sentences: Sequence[Sentence], train: Sequence[int], where: str) -> 
         raise ConfigError(
             f"{held} among the {len(train)} sentences that its surrogate is trained on",
             where=where,
-            fix="give more sentences of other labels",
+            fix="give more sentences of other labels"
+            if counts
+            else "filter classes of texts, or polarities of aspects",
         )
 
 
@@ -142,21 +140,14 @@ class Surrogate(Protocol):
     @property
     def digest(self) -> str: ...
 
-    def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[SurrogateReading]:
-        """A sentence carries the label, or the marks, that it is held against, and the id of its source; `edits` are
-        what made each of them.
-        """
+    def read(self, sentences: Sequence[Sentence]) -> list[SurrogateReading]:
+        """A sentence carries the label, or the marks, that it is held against."""
 
 
 class Trainer(Protocol):
-    """Trains the surrogate of a fold. Checkpoints go to `folder`; a training that was killed goes on from there.
-
-    `classes` says whether it learns to tell labels apart, and so needs two of them. Raises ModelError where the loss
-    is not finite.
+    """Trains the surrogate of a fold. Checkpoints go to `folder`; a training that was killed goes on from there. Raises
+    ModelError where the loss is not finite.
     """
-
-    @property
-    def classes(self) -> bool: ...
 
     @property
     def signature(self) -> str: ...

@@ -2,8 +2,8 @@
 trains in seconds.
 
 In: sentences with a label, or with marked aspects that have a polarity. Out: a `Surrogate` of
-builder.augment.boost.filters. Where a sentence has several aspects, all of their polarities must survive, and the
-least sure counts.
+builder.augment.methods.boost_filters. Where a sentence has several aspects, all of their polarities must survive, and
+the least sure counts.
 
 The network is a language model that never sees the word it predicts, with a head that tells labels: what equation 2
 asks for, in one pass. That equation conditions each word on all others, for which a masked model must read a text of s
@@ -34,9 +34,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.augment.boost.filters import Labels, SurrogateReading, labels
 from builder.augment.method_settings import BoostSettings
-from builder.augment.records import Edit, Sentence
+from builder.augment.methods.boost_filters import Labels, SurrogateReading, labels
+from builder.augment.records import Sentence
 from builder.augment.settings import AugmentSettings
 from builder.core.files import key_of
 from builder.core.progress import ModelBar
@@ -60,30 +60,11 @@ def pieces(text: str) -> list[Span]:
     return [match.span() for match in _PIECE.finditer(text)]
 
 
-@dataclass(frozen=True, slots=True)
-class FoldVocabulary:
-    """The known words of a fold, the most frequent first. `rare` is how many different words were too seldom seen."""
-
-    known: TokenVocabulary
-    rare: int
-
-    @classmethod
-    def of(cls, texts: Iterable[Sequence[str]], least: int, most: int) -> FoldVocabulary:
-        counts = Counter(word.lower() for words in texts for word in words)
-        known = TokenVocabulary.of_frequent(counts, least, most, SPECIAL)
-        return cls(known, max(1, len(counts) - len(known.tokens)))
-
-    @property
-    def description(self) -> str:
-        """What digests of models are taken of. It never changes, so that a model keeps its digest."""
-        return f"Words(listed={self.known.tokens!r}, rare={self.rare})"
-
-    def __len__(self) -> int:
-        return len(self.known)
-
-    def number(self, word: str) -> int:
-        """The number of a word, in whatever letter case."""
-        return self.known.numbers.get(word.lower(), UNKNOWN)
+def count_words(texts: Iterable[Sequence[str]], least: int, most: int) -> tuple[TokenVocabulary, int]:
+    """The known words of a fold, the most frequent first, and how many different words were too seldom seen."""
+    counts = Counter(word.lower() for words in texts for word in words)
+    known = TokenVocabulary.of_frequent(counts, least, most, SPECIAL)
+    return known, max(1, len(counts) - len(known.tokens))
 
 
 def cut(text: str) -> list[str]:
@@ -282,20 +263,21 @@ WHOLE = (-1, -1)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Classes:
-    """A trained surrogate; `known` are the labels it tells apart, `threads` read."""
+    """A trained surrogate; an unknown word is one of `rare`, `known` are the labels it tells apart, `threads` read."""
 
     network: TwoWay
-    vocabulary: FoldVocabulary
+    vocabulary: TokenVocabulary
+    rare: int
     known: tuple[str, ...]
     config: TwoWayConfig
     threads: int = 1
 
     @property
     def digest(self) -> str:
-        description = f"({self.vocabulary.description}, {self.known!r}, {asdict(self.config)!r})"
-        return tensor_digest(self.network.state_dict(), description)[:16]
+        described = repr((self.vocabulary.tokens, self.rare, self.known, asdict(self.config)))
+        return tensor_digest(self.network.state_dict(), described)[:16]
 
-    def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[SurrogateReading]:
+    def read(self, sentences: Sequence[Sentence]) -> list[SurrogateReading]:
         """Label, whether it is the given one, how sure the given one is, and perplexity of each text."""
         items = [make_item(sentence, self.vocabulary, {}) for sentence in sentences]
         chances: list[Tensor] = [torch.empty(0, 1)] * len(items)
@@ -313,19 +295,14 @@ class Classes:
                     strict=True,
                 ):
                     chances[i], surprise[i] = rows, value
-        return [self._reading(*outcome) for outcome in zip(sentences, chances, surprise.tolist(), strict=True)]
+        read = zip(sentences, chances, surprise.tolist(), strict=True)
+        return [read_outcome(sentence, self.known, rows, value) for sentence, rows, value in read]
 
     def _read(self, items: Sequence[WordItem]) -> tuple[Tensor, Tensor]:
         """A batch, by one thread: several threads on one small matrix product mostly wait for each other."""
         torch.set_num_threads(1)
         with torch.inference_mode():
-            return self.network.read(items, self.vocabulary.rare)
-
-    def _reading(self, sentence: Sentence, chances: Tensor, surprise: float) -> SurrogateReading:
-        wanted = labels(sentence)
-        names, sure, surest = read_labels(chances, self.known, wanted)
-        plexity = round(math.exp(min(surprise, 50.0)), 4)
-        return SurrogateReading(" ".join(names), names == wanted, sure, plexity, surest)
+            return self.network.read(items, self.rare)
 
 
 def read_labels(chances: Tensor, known: Sequence[str], wanted: Labels) -> tuple[Labels, float, float]:
@@ -341,12 +318,19 @@ def read_labels(chances: Tensor, known: Sequence[str], wanted: Labels) -> tuple[
     return tuple(known[row.index(max(row))] for row in rows), sure, surest
 
 
-def make_item(sentence: Sentence, vocabulary: FoldVocabulary, classes: dict[str, int]) -> WordItem:
+def read_outcome(sentence: Sentence, known: Sequence[str], chances: Tensor, surprise: float) -> SurrogateReading:
+    """What a surrogate says of a sentence, from the chances of the `known` labels and the mean surprise of a token."""
+    wanted = labels(sentence)
+    names, sure, surest = read_labels(chances, known, wanted)
+    return SurrogateReading(" ".join(names), names == wanted, sure, round(math.exp(min(surprise, 50.0)), 4), surest)
+
+
+def make_item(sentence: Sentence, vocabulary: TokenVocabulary, classes: dict[str, int]) -> WordItem:
     """The sentence as numbers; classes are 0 where they are not known, which reading does not look at. A text without
     a word is one unknown.
     """
     spans = pieces(sentence.text)
-    words = [vocabulary.number(sentence.text[start:end]) for start, end in spans] or [UNKNOWN]
+    words = [vocabulary.number(sentence.text[start:end].lower(), UNKNOWN) for start, end in spans] or [UNKNOWN]
     asked = (
         [WHOLE]
         if sentence.label is not None
@@ -372,7 +356,6 @@ class ClassTrainer:
     config: TwoWayConfig
     epochs: int = 0
     threads: int = 1
-    classes: bool = True
 
     @property
     def signature(self) -> str:
@@ -381,13 +364,13 @@ class ClassTrainer:
     def fit(self, train: Sequence[Sentence], valid: Sequence[Sentence], seed: int, folder: Path) -> Classes:
         """The epoch that tells most of `valid` right wins, the last of equals; without `valid` the last."""
         known = tuple(sorted({label for sentence in train for label in labels(sentence)}))
-        vocabulary = FoldVocabulary.of((cut(sentence.text) for sentence in train), self.config.least, self.config.most)
+        vocabulary, rare = count_words((cut(sentence.text) for sentence in train), self.config.least, self.config.most)
         classes = {label: i for i, label in enumerate(known)}
         items = [make_item(sentence, vocabulary, classes) for sentence in train]
         config = sized(self.config, sum(map(len, items)), self.epochs)
         with scope(config.threads, seed_of(seed, "two ways")):
             network = TwoWay(len(vocabulary), len(known), config)
-        made = Classes(network, vocabulary, known, config, threads=self.threads)
+        made = Classes(network, vocabulary, rare, known, config, self.threads)
 
         def right() -> float:
             readings = made.read(valid)
@@ -409,7 +392,7 @@ def sized(config: TwoWayConfig, words: int, epochs: int) -> TwoWayConfig:
     return replace(config, epochs=passes, batch_chars=max(256, min(config.batch_chars, words // 60)))
 
 
-def trainer(settings: AugmentSettings, own: BoostSettings, name: str = "boostaug") -> ClassTrainer:
-    """As builder.augment.methods.boostaug asks for it; `name` of the method is for errors."""
+def trainer(settings: AugmentSettings, own: BoostSettings) -> ClassTrainer:
+    """As builder.augment.methods.boostaug asks for it."""
     plain = TwoWayConfig()
     return ClassTrainer(replace(plain, rate=own.rate or plain.rate), own.epochs, settings.threads)

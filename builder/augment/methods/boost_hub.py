@@ -12,7 +12,6 @@ trained.)
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -33,10 +32,10 @@ from builder.augment.bench.classifiers import (
 )
 from builder.augment.bench.encoders import PretrainedEncoder
 from builder.augment.bench.learn import TrainedClassifier, learn
-from builder.augment.boost.classes import read_labels
-from builder.augment.boost.filters import SurrogateReading, labels
 from builder.augment.method_settings import BoostSettings
-from builder.augment.records import Edit, Sentence
+from builder.augment.methods.boost_embedded import read_outcome
+from builder.augment.methods.boost_filters import SurrogateReading
+from builder.augment.records import Sentence
 from builder.augment.settings import AugmentSettings
 from builder.learning.checkpoint import tensor_digest
 from builder.learning.devices import device_of, in_parts
@@ -102,11 +101,6 @@ class MaskedModel:
         return logits.cpu()
 
 
-def perplexity(surprise: float) -> float:
-    """The perplexity of a mean surprise, bounded so that it stays a number."""
-    return round(math.exp(min(surprise, 50.0)), 4)
-
-
 # ---- The surrogate
 
 LANGUAGE = 0.3
@@ -125,18 +119,14 @@ class HubSurrogate:
         described = repr((self.classifier.labels, asdict(self.classifier.config)))
         return tensor_digest(dict(self.classifier.network.named_parameters()), described)[:16]
 
-    def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[SurrogateReading]:
-        """As builder.augment.boost.classes.Classes; perplexity is that of tokens."""
+    def read(self, sentences: Sequence[Sentence]) -> list[SurrogateReading]:
+        """As builder.augment.methods.boost_embedded.Classes; perplexity is that of tokens."""
         config = self.classifier.config
         surprise = self.model.surprise([sentence.text for sentence in sentences], config.threads)
         items = [_items(sentence) for sentence in sentences]
         chances = self.classifier.chances([item for own in items for item in own])
-        out = []
-        for sentence, rows, value in zip(sentences, torch.split(chances, list(map(len, items))), surprise, strict=True):
-            names, sure, surest = read_labels(rows, self.classifier.labels, labels(sentence))
-            right = names == labels(sentence)
-            out.append(SurrogateReading(" ".join(names), right, sure, perplexity(value), surest))
-        return out
+        read = zip(sentences, torch.split(chances, list(map(len, items))), surprise, strict=True)
+        return [read_outcome(sentence, self.classifier.labels, rows, value) for sentence, rows, value in read]
 
 
 def _items(sentence: Sentence) -> list[ClassifierItem]:
@@ -157,7 +147,6 @@ class HubTrainer:
     source: str
     config: ClassifierConfig
     device: str = "auto"
-    classes: bool = True
 
     @property
     def signature(self) -> str:
@@ -174,8 +163,8 @@ class HubTrainer:
         return HubSurrogate(made, MaskedModel(encoder.model, encoder.reader.tokenizer, self.config.longest))
 
 
-def trainer(settings: AugmentSettings, own: BoostSettings, name: str = "boostaug") -> HubTrainer:
-    """As builder.augment.methods.boostaug asks for it; `name` of the method is for errors."""
+def trainer(settings: AugmentSettings, own: BoostSettings) -> HubTrainer:
+    """As builder.augment.methods.boostaug asks for it."""
     plain = ClassifierConfig(**FINE_TUNING, l2=1e-8, language=LANGUAGE, threads=settings.threads)  # type: ignore[arg-type]
     changed = {"epochs": own.epochs or plain.epochs, "rate": own.rate or plain.rate}
     config = replace(plain, longest=own.longest, batch=own.batch, **changed)  # type: ignore[arg-type]
