@@ -65,6 +65,7 @@ class Sampler:
         self.alphabet = self._alphabet()
         self.words = set[str]()
         """What repeats repeat."""
+        self.fitting = dict[tuple[Any, int], list[str]]()
 
     def _alphabet(self) -> list[str]:
         """Characters that the expression tells apart: those it names, the ends of its ranges, some of each kind."""
@@ -80,8 +81,7 @@ class Sampler:
     def _walk(self, tree: Any) -> None:
         for code, value in tree:
             if code in (codes.LITERAL, codes.NOT_LITERAL, codes.ANY, codes.IN):
-                fitting = [char for char in self._candidates(value) if _holds(code, value, char)]
-                self.out += self.rng.choice(fitting or ["\x00"])
+                self.out += self.rng.choice(self._list_fitting(code, value))
             elif code is codes.BRANCH:
                 self._walk(self.rng.choice(value[1]))
             elif code is codes.SUBPATTERN:
@@ -98,15 +98,16 @@ class Sampler:
             elif code is codes.GROUPREF:
                 self.out += self.groups.get(value, "")
 
-    def _candidates(self, value: Any) -> list[str]:
-        named = (
-            [chr(part[1] if part[0] is codes.LITERAL else part[1][0]) for part in value if _one(part)]
-            if (isinstance(value, list))
-            else [chr(value)]
-            if isinstance(value, int)
-            else []
-        )
-        return [*named, *self.alphabet]
+    def _list_fitting(self, code: Any, value: Any) -> list[str]:
+        """The characters that a part takes, of those that it names and of the alphabet."""
+        key = code, id(value)
+        if key not in self.fitting:
+            parts = value if isinstance(value, list) else []
+            named = [chr(part[1] if part[0] is codes.LITERAL else part[1][0]) for part in parts if _one(part)]
+            named += [chr(value)] if isinstance(value, int) else []
+            fitting = [char for char in (*named, *self.alphabet) if _holds(code, value, char)]
+            self.fitting[key] = fitting or ["\x00"]
+        return self.fitting[key]
 
 
 def _one(part: Any) -> bool:
@@ -337,7 +338,7 @@ def make_expressions() -> None:
     from builder.engine import make_engine, rows
     from builder.engine.reader import Recipe, make_reader
     from builder.language.lexicon.folders import Folders
-    from builder.reviews.privacy import place_names
+    from builder.reviews import place_names
     from builder.reviews.sources import read
 
     make_ready = rows.RuleRows.compile

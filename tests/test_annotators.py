@@ -12,9 +12,9 @@ import yaml
 from conftest import SAMPLE, Command, sentence
 
 from builder import Release
-from builder.core.annotators import describe_annotators, join_annotators
 from builder.core.errors import ConfigError, InputError
 from builder.core.settings import Evaluate
+from builder.core.wording import describe_annotators, join_annotators
 from builder.pipeline import layers
 
 INNOCENT = re.compile(r"names of people|goods or people")

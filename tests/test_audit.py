@@ -23,7 +23,7 @@ from builder.gold.metrics.scores import Share, Stratum, ratio_share, stratified_
 from builder.pages.report import quality
 from builder.pipeline import builds, pipeline
 from builder.release.verify import verify
-from builder.store import db, gold, labels, pools, released
+from builder.store import db, gold, pools, released
 from builder.store.released import ReleasedTriplet
 from builder.teaching import audit
 from builder.teaching.label_sources import read_workdir
@@ -244,7 +244,7 @@ def test_a_sheet_goes_out_and_comes_back_as_a_result(workdir: Path, here: Comman
     assert "2 of 2 reviews read in full" in here("audit", "show", "--workdir", workdir).out
     assert "(was there)" in here("audit", "draw", "--workdir", workdir).out
     with db.reading(workdir) as connection:
-        assert labels.pools(connection) == [], "an audit is no gold of its reviews"
+        assert gold.labelled_pools(connection) == [], "an audit is no gold of its reviews"
         assert "people judged" in quality.audit(connection).lead
 
 

@@ -36,7 +36,6 @@ from builder.models.encoder import (
     EncoderTrunk,
     check_characters,
     is_plain,
-    keep_layers,
     load_encoder,
 )
 from builder.models.saved import load, save
@@ -133,15 +132,6 @@ def test_characters_that_the_tokenizer_does_not_know_are_told_apart(bases: Calla
             trunk, encode = base.make_trunk(config).eval(), base.make_encoder(config)
             first, second = (trunk(collate([encode(f"湯頭{char}")]))[0, 2] for char in "膻羶")
         assert torch.equal(first, second) != apart
-
-
-def test_the_lowest_layers_of_an_encoder_serve_alone(bases: Callable[[str], Path], tmp_path: Path) -> None:
-    base = foundation(bases("bert"))
-    lower = keep_layers(base, 1)
-    assert lower.mark != base.mark and len(lower.weights or {}) < len(base.weights or {})
-    tagger = train_tagger(TRAIN, [], replace(CONFIG, epochs=1), 1, tmp_path / "t", foundation=lower)
-    save(tagger, tmp_path / "m")
-    assert load(tmp_path / "m", "cpu").digest == tagger.digest
 
 
 @pytest.mark.parametrize("changed", [{}, {"type_vocab_size": 1, "layer_norm_eps": 1e-3}])

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from builder.reviews.dedup.near_duplicates import normal
+from builder.reviews.near_duplicates import normal
 from builder.reviews.text import read_part
 
 GUEST = "湯頭很濃，麵條偏軟，店員親切。"

@@ -25,7 +25,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import LAYOUTS, ROOT, Built, Command, contents, environment, settings
+from conftest import LAYOUTS, ROOT, Built, Command, ask, contents, environment, settings
 
 from builder.core.config import resolve
 from builder.core.errors import ReleaseError, WorkdirError
@@ -204,19 +204,11 @@ def test_a_file_system_that_cannot_lock_is_said_so(tmp_path: Path, monkeypatch: 
 # ---- workers that die
 
 
-def build_in_shards(built: Built, folder: Path, **changed: object) -> Path:
-    """The tiny build from `annotate` on, in shards of a few reviews."""
-    chosen = resolve(options=options(evaluate__gold=str(built.gold), shard=8, **changed))
-    pipeline.run(Build(built.copy(folder), folder / "out", (built.reviews,), chosen), force=("annotate",))
-    return folder
-
-
 def test_a_build_by_a_crew_of_which_one_is_killed_is_the_build_of_one_process(
     built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By dask; a build by local processes is in test_pipeline, and the other crew's losses are in test_shards."""
     pytest.importorskip("distributed")
-    alone = build_in_shards(built, tmp_path / "alone")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     killed: list[int] = []
 
@@ -228,14 +220,14 @@ def test_a_build_by_a_crew_of_which_one_is_killed_is_the_build_of_one_process(
         killed.append(worker.pid)
 
     once(monkeypatch, readings, "annotate", kill)
-    crew = build_in_shards(built, tmp_path / "crew", engine="dask", workers=2)
+    chosen = resolve(options=options(evaluate__gold=str(built.gold), shard=8, engine="dask", workers=2))
+    workdir, out = built.copy(tmp_path), tmp_path / "out"
+    pipeline.run(Build(workdir, out, (built.reviews,), chosen), force=("annotate",))
     assert killed
-    assert contents(crew / "out") == contents(alone / "out")
+    differing = {path for path, _ in contents(out).items() ^ contents(built.out).items()}
+    assert differing == {"v0.1.0/manifest.json", "v0.1.0/SHA256SUMS"}, "which name the shards"
     asked = "SELECT * FROM verdicts v JOIN sources s ON s.id = v.source ORDER BY s.name, v.triplet"
-    said = [sqlite3.connect(folder / "workdir" / "builder.db") for folder in (alone, crew)]
-    assert said[0].execute(asked).fetchall() == said[1].execute(asked).fetchall() != []
-    for one in said:
-        one.close()
+    assert ask(workdir, asked) == ask(built.workdir, asked) != []
 
 
 # ---- hostile names and texts
@@ -450,63 +442,6 @@ def test_a_base_that_is_a_pickle_is_refused_with_the_command_that_mends_it(
 
 
 # ---- the version before
-
-
-@pytest.mark.parametrize("version", range(db.schema()[0][0], db.schema()[-1][0]))
-def test_a_working_directory_of_every_earlier_schema_is_migrated_to_what_a_new_one_has(
-    version: int, tmp_path: Path
-) -> None:
-    old, new = tmp_path / "old", tmp_path / "new"
-    old.mkdir()
-    connection = sqlite3.connect(old / db.NAME, isolation_level=None)
-    for number, script in db.schema():
-        if number <= version:
-            connection.executescript(script)
-    connection.executescript(f"PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = {version};")
-    columns = "key, text, file, row, script, language, hash, norm_hash, split"
-    connection.execute(
-        f"INSERT INTO reviews ({columns}) VALUES ('r1', '湯頭濃郁', 'a.csv', 1, 'traditional', 'zh-Hant', 'h', 'n', "
-        "'train')"
-    )
-    connection.execute(
-        "INSERT INTO triplets (id, review, aspect, aspect_full, opinion, opinion_full, polarity, valence, spans) "
-        "VALUES (2147483649, 1, '湯頭', '湯頭', '濃郁', '濃郁', 'POS', 8, '{}')"
-    )
-    connection.execute(
-        "INSERT INTO triplets (id, review, aspect, aspect_full, opinion, opinion_full, polarity, valence, spans) "
-        "VALUES (2147483650, 1, '湯', '湯', '濃', '濃', 'POS', 8, '{}')"
-    )
-    connection.execute("INSERT INTO sources (name, kind, signature) VALUES ('rules', 'rules', 's')")
-    labeller = ("llm:m@p", "llm") if version < 20 else ("A0", "model")  # later ones hold no language model's labels
-    connection.execute("INSERT INTO sources (name, kind, signature) VALUES (?, ?, 's')", labeller)
-    expected = [("湯頭濃郁", "濃郁", "YY")] + [("湯頭濃郁", "濃", "YY")] * (version >= 20)
-    for triplet, source in ((2147483649, 1), (2147483649, 2), (2147483650, 2)):
-        connection.execute("INSERT INTO proposals (source, triplet, story) VALUES (?, ?, '[]')", (source, triplet))
-    connection.executemany(
-        "INSERT INTO verdicts (source, triplet, label, score) VALUES (1, ?, 'YY', 0.5)", [(2147483649,), (2147483650,)]
-    )
-    connection.close()
-    with db.writing(old) as migrated, db.writing(new) as fresh:
-        asked = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name"
-        shapes = [
-            {
-                (kind, name): sorted(row[1:] for row in one.execute(f"PRAGMA table_xinfo({name})"))
-                for kind, name, _ in one.execute(asked).fetchall()
-            }
-            for one in (migrated, fresh)
-        ]
-        assert shapes[0].keys() == shapes[1].keys()
-        assert {key: [c[:2] for c in shape] for key, shape in shapes[0].items()} == {
-            key: [c[:2] for c in shape] for key, shape in shapes[1].items()
-        }
-        assert migrated.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        assert migrated.execute("PRAGMA foreign_key_check").fetchall() == []
-        asked = "SELECT r.text, t.opinion, v.label FROM reviews r JOIN triplets t ON t.review = r.id JOIN verdicts v"
-        rows = migrated.execute(f"{asked} ON v.triplet = t.id").fetchall()
-        assert rows == expected, "what a language model alone wrote is gone"
-        names = {name for (name,) in migrated.execute("SELECT name FROM sources")}
-        assert names == {"rules"} | ({"A0"} if version >= 20 else set())
-        assert migrated.execute("SELECT count(*) FROM triplets").fetchone() == (len(expected),)
 
 
 def test_a_release_of_the_first_layout_is_compared_and_exported(here: Command, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from builder.release.export.records import Labelled, ReviewRow, TripletLabel, la
 from builder.release.export.records import triplet as read_row
 from builder.release.reading import rows
 from builder.release.verify import verify
-from builder.store import db, labels, runs, triplets
+from builder.store import db, runs, triplets
 
 HURT = (
     "<script>alert(1)</script>", "<img src=x "
@@ -63,7 +63,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
         source = triplets.source_id(connection, "rules")
         assert source is not None
         ids = [one.id for split in ("train", "valid", "test") for one in triplets.proposed(connection, source, split)]
-        labels.set_training(connection, "C", 0, ids)
+        triplets.set_training(connection, "C", 0, ids)
         runs.finish_round(connection, runs.Round("C", 0, "key", "none", 0, len(ids), 0, 0, 0, 0.0))
     return make(folder / "w", folder / "out")
 

@@ -184,7 +184,7 @@ def test_a_changed_byte_in_a_module_makes_exactly_the_stages_that_import_it_stal
     ("module", "stage"),
     [
         ("builder.language.lexicon.compounds", "annotate"),  # it shapes segmentation
-        ("builder.reviews.dedup.rare_pairs", "ingest"),
+        ("builder.reviews.rare_pairs", "ingest"),
         ("builder.engine.pairing", "seed"),
         ("builder.models.paper.fine_tuning", "self_train"),  # imported inside a function
         ("builder.gold.metrics.scores", "evaluate"),

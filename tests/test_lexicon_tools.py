@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from builder.core.errors import ConfigError, InputError, ResourceError
-from builder.core.records import Token
 from builder.language.lexicon.categories import like_name
 from builder.language.lexicon.check import KINDS, check
 from builder.language.lexicon.importers import Options, import_lexicon, rescaled
@@ -49,15 +48,6 @@ def make(root: Path, **changes: str) -> Path:
 
 def found(root: Path, kind: str) -> list[tuple[str, str]]:
     return [(one.word, one.where) for one in check(root) if one.kind == kind]
-
-
-def characters(texts: Sequence[str]) -> list[tuple[Token, ...]]:
-    """A segmenter that makes a token of every character but joins 很 to what follows."""
-    out = []
-    for text in texts:
-        starts = [i for i in range(len(text)) if i == 0 or text[i - 1] != "很"]
-        out.append(tuple(Token(a, b, "X", -1, "dep") for a, b in zip(starts, [*starts[1:], len(text)], strict=True)))
-    return out
 
 
 # --- check
@@ -121,26 +111,6 @@ def test_a_broken_lexicon_is_checked_to_its_end(tmp_path: Path) -> None:
     assert {"format", "contradiction", "unknown-kind", "variant", "missing"} <= kinds <= set(KINDS)
     with pytest.raises(ResourceError):
         load_lexicon(root)
-
-
-def test_entries_that_the_corpus_never_shows_are_found(tmp_path: Path) -> None:
-    corpus = ["牛肉麪很好吃", "店員不冷淡", "今天希望湯頭非常香 公車", "我們看味道不夠鹹 超親切 太普通 難吃極了"]
-    assert [one for one in check(make(tmp_path), corpus) if one.kind == "never-fires"] == []
-    silent = [one for one in check(tmp_path, corpus[:1]) if one.kind == "never-fires"]
-    assert "好吃" not in {one.word for one in silent} and "親切" in {one.word for one in silent}
-    assert all(one.detail == "in none of 1 text" for one in silent)
-
-
-def test_entries_that_the_segmenter_cuts_are_found_with_its_tokens(tmp_path: Path) -> None:
-    cut = {one.word: one.detail for one in check(make(tmp_path), tokenize=characters) if one.kind == "unreachable"}
-    assert "環|境|很好|吃|，" in cut["好吃"]
-    assert "香" not in cut or "很香" in cut["香"]
-    assert "牛肉麵" not in cut
-
-
-def test_a_word_that_a_longer_entry_swallows_counts_as_reached(tmp_path: Path) -> None:
-    root = make(tmp_path, opinions_taste="很香\ttaste.good\n")
-    assert "香" not in {one.word for one in check(root, tokenize=characters) if one.kind == "unreachable"}
 
 
 # --- import

@@ -14,9 +14,9 @@ from builder import Extractor
 from builder.core.records import Element, Span, Triplet
 from builder.pipeline.release_reviews import _mask
 from builder.release.manifest import MASKING
-from builder.reviews.privacy import masking
-from builder.reviews.privacy.masking import mask
-from builder.reviews.privacy.place_names import crosses, forms, frequency, is_word
+from builder.reviews import masking
+from builder.reviews.masking import mask
+from builder.reviews.place_names import crosses, forms, frequency, is_word
 
 SENTENCES = Path(__file__).with_name("names.tsv")
 """Sentences that a language model invented, each with what must be masked in it, `|` between, in order; of a review

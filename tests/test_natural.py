@@ -13,7 +13,7 @@ from builder.augment import settings
 from builder.augment.methods import eda
 from builder.augment.records import Mark, Method, Sentence, applied
 from builder.augment.settings import Given, make_settings
-from builder.reviews.folding import fold
+from builder.reviews.repair import fold
 
 TEXTS = (
     "店員親切，湯頭也很濃。", "整體來說湯頭很濃", "這碗湯也很濃喔。", "點了海帶、蘑菇及豆腐。", "湯頭很濃，麵很彈。",

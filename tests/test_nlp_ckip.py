@@ -212,7 +212,7 @@ def test_a_broken_table_is_an_error_with_its_line(tmp_path: Path, body: str, mes
     path = tmp_path / "labels.tsv"
     path.write_text(body, encoding="utf-8")
     with pytest.raises(ResourceError) as caught:
-        conllu.load(path)
+        conllu.load_labels(path)
     assert str(caught.value) == f"{path}{message}"
 
 

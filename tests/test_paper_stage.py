@@ -23,7 +23,7 @@ from builder.language.lexicon.resources import load_lexicon
 from builder.learning import devices
 from builder.pipeline import pipeline, predictions
 from builder.pipeline.builds import Build
-from builder.store import db, labels, runs, triplets
+from builder.store import db, runs, triplets
 
 LINES = (
     "牛肉麵很好吃，服務人員也很親切。", "餐點不會太鹹，湯頭普通。", "環境乾淨，價格便宜。", "店員態度差，飲料不好喝。",
@@ -149,7 +149,7 @@ def test_the_answers_are_kept_and_the_questions_name_the_aspects_known_before_th
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     assert len(rows) == len(LINES)
     with db.reading(built.workdir) as connection:
-        known = {one.triplet.aspect.text for one in labels.training(connection, "D", 1)}
+        known = {one.triplet.aspect.text for one in triplets.training(connection, "D", 1)}
     assert known
     asked = "".join(row["question"] for row in rows)
     assert all(f"請問以下文字對{aspect}的描述為何？" in asked for aspect in known)

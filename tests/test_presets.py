@@ -18,10 +18,9 @@ from builder.augment.settings import SHARED, AugmentSettings, make_settings, sec
 from builder.cli.augment import augment, bench
 from builder.cli.main import cli
 from builder.cli.options import with_preset_options
-from builder.core import presets
-from builder.core.config import flat, resolve
+from builder.core import config as presets
+from builder.core.config import NAMES, flat, preset_commands, preset_text, read_preset, resolve
 from builder.core.errors import ConfigError
-from builder.core.presets import NAMES, preset_commands, preset_text, read_preset
 from builder.core.settings import Config
 
 sys.path.insert(0, str(ROOT / "docs" / "hooks"))

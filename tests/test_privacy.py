@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.reviews.privacy.masking import REPLACEMENTS, mask, worded
-from builder.reviews.privacy.place_names import forms
+from builder.reviews.masking import REPLACEMENTS, mask, worded
+from builder.reviews.place_names import forms
 
 PLACE = "鼎香園-台北信義店"
 SECRETS = [

@@ -31,8 +31,8 @@ from builder.release import gates, package, parquet
 from builder.release.card import HUB_SPLITS
 from builder.release.export.records import ReviewRow
 from builder.release.verify import verify
-from builder.reviews.dedup.near_duplicates import links
-from builder.store import db, labels, released, runs, triplets
+from builder.reviews.near_duplicates import links
+from builder.store import db, released, runs, triplets
 
 FOODS = ["牛肉麵", "湯頭", "滷肉飯", "珍珠奶茶", "小菜", "牛排", "炸雞", "拉麵", "甜點", "水餃"]
 SAID = ["很好吃", "太鹹了", "不會太油", "很新鮮", "非常難吃", "又香又濃", "偏貴", "份量很大"]
@@ -64,7 +64,7 @@ def workdir(folder: Path, texts: dict[str, str]) -> Path:
         source = triplets.source_id(connection, "rules")
         assert source is not None
         ids = [one.id for split in ("train", "valid", "test") for one in triplets.proposed(connection, source, split)]
-        labels.set_training(connection, "C", 0, ids)
+        triplets.set_training(connection, "C", 0, ids)
         runs.finish_round(connection, runs.Round("C", 0, "key", "none", 0, len(ids), 0, 0, 0, 0.0))
     return folder / "w"
 

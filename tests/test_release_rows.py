@@ -20,7 +20,7 @@ from builder.language.lexicon.resources import Lexicon, load_lexicon
 from builder.release.export.records import ReviewRow, completed
 from builder.release.reading import rows
 from builder.release.verify import verify
-from builder.store import db, labels, queries, released, triplets
+from builder.store import db, queries, released, triplets
 
 TEXTS = {
     "a": "這家的牛肉麵很好吃，湯頭不會太鹹",
@@ -57,7 +57,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
             connection.execute("UPDATE verdicts SET confidence = 0.87654")
             doubted = "SELECT t.id FROM triplets t JOIN reviews r ON r.id = t.review WHERE r.key = 'c'"
             connection.execute(f"UPDATE verdicts SET confidence = 0.1 WHERE triplet IN ({doubted})")
-            labels.set_training(connection, "C", 0, ids)
+            triplets.set_training(connection, "C", 0, ids)
     return folder
 
 

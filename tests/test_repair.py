@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from builder.reviews.folding import fold
-from builder.reviews.repair import repair
+from builder.reviews.repair import fold, repair
 from builder.reviews.text import repaired_view, view
 
 

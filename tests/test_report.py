@@ -29,7 +29,6 @@ from builder.pages.report.collect import _places, _top, collect
 from builder.pages.report.written import page
 from builder.pages.report.yardsticks import find_yardsticks
 from builder.store import db, reviews, runs, triplets
-from builder.store import labels as training_sets
 from builder.store.report import Marked
 
 TEXTS = {
@@ -116,7 +115,7 @@ def fill(workdir: Path, *, models: bool = True, gold: bool = True) -> Path:
                 )
             if name.startswith("C"):
                 chosen = ids[: 1 + int(name[1])]
-                training_sets.set_training(connection, "C", int(name[1]), chosen)
+                triplets.set_training(connection, "C", int(name[1]), chosen)
                 runs.finish_round(
                     connection,
                     runs.Round("C", int(name[1]), "k", f"sig-{name}", 2, 100 + 20 * int(name[1]), 9, 8, 7, 12.0),

@@ -355,7 +355,7 @@ def test_the_commands_of_an_augmentation_paper_run(section: str, cache: Path) ->
 
 
 def test_the_page_has_the_commands_of_all_four_papers_with_their_presets() -> None:
-    from builder.core.presets import NAMES
+    from builder.core.config import NAMES
 
     presets = [words[words.index("--preset") + 1] for _, words in commands() if "--preset" in words]
     assert list(dict.fromkeys(presets)) == list(NAMES)

@@ -28,7 +28,7 @@ from conftest import OLDER_SAMPLE, PUBLISHED_SAMPLE, ROOT, contents, environment
 
 from builder.core.records import POLARITIES
 from builder.language.lexicon.resources import sample_dir
-from builder.reviews.privacy.masking import REPLACEMENTS, mask
+from builder.reviews.masking import REPLACEMENTS, mask
 from builder.reviews.script import HAN, script_of
 from builder.reviews.text import in_order, view
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builder.core.errors import QueryError
-from builder.reviews.folding import fold, folded_spans
+from builder.reviews.repair import fold, folded_spans
 from builder.store import db, queries, reviews, search, stories
 from builder.store.queries import describe_tables
 

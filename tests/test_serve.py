@@ -39,7 +39,7 @@ from builder.pages.plain_story import list_legend, tell_story
 from builder.pages.serve import answering, app, plugin
 from builder.release.reading import opened
 from builder.release.reading import rows as read_rows
-from builder.store import browse, db, labels, listing, released, reviews, runs, search, stories, triplets
+from builder.store import browse, db, listing, released, reviews, runs, search, stories, triplets
 
 pytest.importorskip("datasette", reason="the extra inspect is not installed")
 
@@ -106,7 +106,7 @@ def fill(workdir: Path) -> None:
         ids = triplets.propose(connection, rules, made)
         triplets.propose(connection, model, made[:1])
         triplets.judge(connection, judge, [(ids[0], "YY", 0.9), (ids[1], "YN", 0.3)])
-        labels.set_training(connection, "C", 0, ids[:2])
+        triplets.set_training(connection, "C", 0, ids[:2])
         runs.finish_round(connection, runs.Round("C", 0, "k", "m", 2, 3, 5, 4, 3, 1.0))
         runs.set_metrics(connection, [(("rules", "test", "f1 <b>", 50.0, 45.0, 55.0), "s")])
         runs.set_release(connection, "0.1.0", "releases/v0.1.0", "digest")

@@ -24,7 +24,7 @@ from test_serve import Running, check, get, serving
 from builder.core.records import Element, Polarity, Token, Triplet
 from builder.pages.serve import answering, app, overview
 from builder.pages.serve.answering import LONGEST, Extracting, Selection
-from builder.reviews.folding import fold
+from builder.reviews.repair import fold
 from builder.store import browse, db, listing, released, reviews, runs, search, triplets
 
 pytest.importorskip("datasette", reason="the extra inspect is not installed")

@@ -21,10 +21,9 @@ import pytest
 from conftest import ROOT, environment
 
 from builder.core.errors import BuilderError, BuilderWarning, ConfigError, ResourceError, WorkerLost, install_command
-from builder.core.shards import Crew, Job, Parcel, opened
+from builder.core.shards import Crew, Job, Parcel, folder_of, opened, pack, parcels_in, put_in_place, unpack
 from builder.core.shards import cluster as shard_cluster
 from builder.core.shards.cluster import DaskCrew
-from builder.core.shards.parcels import folder_of, pack, parcels_in, put_in_place, unpack
 
 pytest.importorskip("distributed", reason="the extra scale is not installed")
 

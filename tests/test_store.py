@@ -7,6 +7,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,6 @@ from builder.core.errors import ConfigError, QueryError, WorkdirError
 from builder.core.records import Element, Polarity, ReadWord, Reasons, Span, StoredTriplet, Token, Triplet
 from builder.pages.plain_story import tell_story
 from builder.store import db, queries, released, reviews, runs, stories, triplets
-from builder.store import labels as training_sets
 
 TEXTS = {
     "r1": "湯頭不會太鹹，服務很好",
@@ -100,7 +100,7 @@ def filled(connection: sqlite3.Connection) -> sqlite3.Connection:
         )
         triplets.propose(connection, gold, [(5, replace(PLACE, rules=(), reasons=None))])
         triplets.judge(connection, judge, [(made[0], "YY", 0.9), (made[1], "NX", 0.2), (made[3], "YN", 0.4)])
-        training_sets.set_training(connection, "C", 0, made[:3])
+        triplets.set_training(connection, "C", 0, made[:3])
         runs.finish_round(connection, runs.Round("C", 0, "k", "digest", 2, 3, 5, 4, 3, 1.23456))
         runs.set_metrics(connection, [(("rules", "test", "f1", 50.0, None, None), "sig")])
         released.set_public_ids(connection, hashed=False)
@@ -141,18 +141,35 @@ def test_a_new_database_has_the_newest_schema_our_mark_and_only_strict_tables(co
     assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
 
 
-def test_schema_files_are_numbered_from_that_of_version_05_without_gaps() -> None:
-    assert [number for number, _ in db.schema()] == list(range(17, 17 + len(db.schema())))
+def test_schema_files_are_numbered_from_that_of_version_011_without_gaps() -> None:
+    assert [number for number, _ in db.schema()] == list(range(21, 21 + len(db.schema())))
 
 
-def test_a_database_older_than_version_05_names_the_builder_that_reads_it(tmp_path: Path) -> None:
+def test_a_database_older_than_version_011_names_the_builder_that_reads_it(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / db.NAME) as old:
-        old.executescript(f"CREATE TABLE a (b); PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = 16;")
+        old.executescript(f"CREATE TABLE a (b); PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = 20;")
     old.close()
     for opened in (db.reading, db.writing):
-        message = r"schema 16, made by a builder before 0\.5\.0; builder 0\.8\.0 brings"
+        message = r"schema 20, made by a builder before 0\.11\.0; builder 0\.11\.0 brings"
         with pytest.raises(WorkdirError, match=message), opened(tmp_path):
             pass
+
+
+def test_a_schema_file_that_is_missing_is_applied_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with db.writing(tmp_path) as first:
+        runs.set_setting(first, "name", "value")
+        base = first.execute("PRAGMA user_version").fetchone()[0]
+    shipped, more = db.schema(), "CREATE TABLE more (x TEXT) STRICT;"
+    for script, opened in ((f"{more} CREATE TABLE more (x TEXT);", db.writing), (more, db.reading)):
+        monkeypatch.setattr(db, "schema", lambda script=script: [*shipped, (base + 1, script)])
+        broken = pytest.raises(QueryError, match="already exists") if opened is db.writing else nullcontext()
+        with broken, opened(tmp_path) as migrated:
+            assert migrated.execute("SELECT count(*) FROM more").fetchone()[0] == 0
+            assert runs.setting(migrated, "name") == "value"
+            assert migrated.execute("PRAGMA user_version").fetchone()[0] == base + 1
+            assert migrated.execute("PRAGMA foreign_key_check").fetchall() == []
 
 
 def test_opening_again_changes_nothing_and_keeps_what_is_there(tmp_path: Path) -> None:
@@ -547,16 +564,16 @@ def test_verdicts_and_training_sets_are_kept_by_source_and_round(filled: sqlite3
     assert judge is not None
     assert triplets.verdicts(filled, judge)[triplets.triplet_id(1, SALT)] == "YY"
     assert triplets.label_counts(filled, judge) == {"YY": 1, "YN": 1, "NX": 1}
-    assert [one.review for one in training_sets.training(filled, "C", 0)] == [1, 1, 2]
-    training_sets.set_training(filled, "C", 0, [triplets.triplet_id(5, PLACE)])
-    assert [one.review for one in training_sets.training(filled, "C", 0)] == [5]
-    assert list(training_sets.training(filled, "C", 1)) == []
+    assert [one.review for one in triplets.training(filled, "C", 0)] == [1, 1, 2]
+    triplets.set_training(filled, "C", 0, [triplets.triplet_id(5, PLACE)])
+    assert [one.review for one in triplets.training(filled, "C", 0)] == [5]
+    assert list(triplets.training(filled, "C", 1)) == []
     model = triplets.source_id(filled, "C1")
     assert model is not None
     assert triplets.count(filled, model, "train") == 2
-    assert training_sets.training_counts(filled, "C", 0, model) == (1, 1, 0)
-    training_sets.train_on(filled, "C", 0, model)
-    assert training_sets.training_counts(filled, "C", 0, model)[1:] == (2, 2)
+    assert triplets.training_counts(filled, "C", 0, model) == (1, 1, 0)
+    triplets.train_on(filled, "C", 0, model)
+    assert triplets.training_counts(filled, "C", 0, model)[1:] == (2, 2)
     assert [one.id for one in triplets.subset(filled,
     [triplets.triplet_id(5, PLACE), triplets.triplet_id(2, NOODLES)])] == [
         triplets.triplet_id(2, NOODLES), triplets.triplet_id(5, PLACE),
@@ -583,7 +600,7 @@ def test_rounds_come_in_order_and_are_forgotten_with_their_training_sets(filled:
     assert [done.round for done in runs.rounds(filled, "C")] == [0, 1, 2]
     runs.forget_rounds(filled, "C")
     assert [done.variant for done in runs.rounds(filled)] == ["A"]
-    assert list(training_sets.training(filled, "C", 0)) == []
+    assert list(triplets.training(filled, "C", 0)) == []
 
 
 def test_metrics_are_replaced_as_a_whole_and_releases_are_remembered(connection: sqlite3.Connection) -> None:

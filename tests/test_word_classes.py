@@ -19,8 +19,7 @@ from builder.language.lexicon.overlay import compare_lexicons
 from builder.language.lexicon.packs import data_dir
 from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.rules import load_rules, rules_digest, write_rule
-from builder.language.lexicon.tsv_rows import read_rows
-from builder.language.lexicon.word_classes import load_word_classes
+from builder.language.lexicon.tsv_rows import load_word_classes, read_rows
 from builder.reviews.text import view
 
 LINE = 120

@@ -28,7 +28,7 @@ from typing import Literal, NamedTuple
 from builder.augment.records import Mark, Rewrite, Sentence, applied, moved, replaced
 from builder.core.records import Span, polarity_of
 from builder.language.lexicon.resources import AGAINST, Lexicon
-from builder.reviews.folding import fold
+from builder.reviews.repair import fold
 from builder.reviews.text import clauses
 
 # ---- Cues

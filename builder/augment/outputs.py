@@ -58,7 +58,7 @@ from builder.release.layers import LayerRow
 from builder.release.manifest import sha256
 from builder.release.reading import Existing, opened, rows
 from builder.release.verify import verify
-from builder.reviews.dedup.near_duplicates import among, clusters, disputed, links, normal
+from builder.reviews.near_duplicates import among, clusters, disputed, links, normal
 
 Tell = Callable[[str], None]
 

@@ -196,6 +196,7 @@ _DESCRIBED = "`builder db sql` reads the table `descriptions`, which says what t
 _COMPLETED = '`eval "$(_BUILDER_COMPLETE=bash_source builder)"` completes; zsh_source and fish_source do, too'
 _SHOWN = "`builder build --show-config` says what is set, and where"
 _INDUCED = "`builder words domain new NAME --over restaurant --reviews FILE` proposes words"
+_SILENT = "`builder query silent-words` lists the words on which no triplet of a build rests"
 _FOUND = "columns and their separator are found; `--dry-run` shows what was understood"
 _CAPPED = "`--max-tokens` caps what a judge may take; its price a token is your server's"
 _NEW = {
@@ -225,6 +226,8 @@ GONE = {("builder", name): new for name, new in _NEW.items()} | {
     ("pool", "--stratify"): "a pool is a plain sample: make it larger, or of another --split",
     ("pool", "--allocation"): "a pool is a plain sample: make it larger, or of another --split",
     ("lexicon", "induce"): _INDUCED,
+    ("lexicon check", "--corpus"): _SILENT,
+    ("lexicon check", "--segment"): _SILENT,
     ("lexicon", "review"): "`builder words domain review NAME` shows the words of a pack",
     ("lexicon", "accept"): "`builder words domain accept NAME` takes the answers",
     **{("judge", option): _CAPPED for option in ("--price-in", "--price-out", "--max-cost")},

@@ -18,7 +18,7 @@ from typing import Any, TextIO, TypeVar, cast
 import click
 from click.core import ParameterSource
 
-from builder.core.presets import PresetValue, preset_commands, read_preset
+from builder.core.config import PresetValue, preset_commands, read_preset
 from builder.core.wording import counted
 
 PATH = click.Path(path_type=Path)

@@ -36,36 +36,29 @@ def lexicon() -> None:
 @option("--lexicons", type=PATH, help="Directory of lexicons, in place of those of the working directory.")
 @option("--domain", help="Domain, or folder of a pack: of a pack only what its own tables bring in.")
 @WORKDIR
-@option("--corpus", type=PATH, help="Review file; entries that never occur in it are found too.")
-@option("--segment/--no-segment", default=False, help="Also find entries that segmentation cuts (slow).")
-def check(lexicons: Path | None, domain: str | None, workdir: Path, corpus: Path | None, segment: bool) -> None:
+def check(lexicons: Path | None, domain: str | None, workdir: Path) -> None:
     """Find faults in the lexicons.
 
-    Duplicates, contradictions, and entries that never fire or cannot be reached. It reads the shipped lexicon with
-    what the working directory lays over it: `lexicons.dir` and imports.
+    Duplicates, contradictions, and words of kinds that there are not. It reads the shipped lexicon with what the
+    working directory lays over it: `lexicons.dir` and imports.
     """
     from collections import Counter
     from dataclasses import replace
 
     from builder.core.errors import ConfigError
-    from builder.language import nlp
     from builder.language.lexicon.check import check as find_faults
     from builder.language.lexicon.folders import Folders, folders_in
     from builder.language.lexicon.packs import find_pack
-    from builder.reviews import sources
-    from builder.reviews.sources.cells import RawReview
 
-    texts = [row.text for row in sources.read(corpus) if isinstance(row, RawReview)] if corpus else None
     folders = Folders(lexicons) if lexicons else folders_in(workdir)
     if domain:
         if folders.lexicons:
             raise ConfigError("lexicons in place of those shipped have no domain", fix="leave out --domain")
         folders = replace(folders, domain=domain)
-    tokenize = nlp.load("embedded", folders.load_lexicon().words()).annotate if segment else None
-    faults = find_faults(folders.lexicon_folders[0], texts, tokenize, overlays=folders.lexicon_folders[1:])
+    faults = find_faults(folders.lexicon_folders[0], overlays=folders.lexicon_folders[1:])
     if domain and (pack := find_pack(domain)):
         below = replace(folders, domain=pack.below).lexicon_folders
-        known = set(find_faults(below[0], texts, tokenize, overlays=below[1:]))
+        known = set(find_faults(below[0], overlays=below[1:]))
         faults = [fault for fault in faults if fault not in known]
     for fault in faults:
         click.echo(f"{fault.where}\t{fault.kind}\t{fault.word}\t{fault.detail}")

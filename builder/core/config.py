@@ -1,6 +1,7 @@
 """A preset, one TOML file and command-line overrides become frozen dataclasses; each value knows where it came from.
 
 An unknown key, a wrong type or a value outside its choices is a `ConfigError` that names file, key and the known ones.
+A preset has the settings of a paper: `presets/NAME.toml`, whose lines end in the section or table that they come from.
 """
 
 from __future__ import annotations
@@ -8,21 +9,24 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import json
+import re
 import tomllib
 import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
-from builder.core.errors import ConfigError, printable
+from builder.core.errors import ConfigError, did_you_mean, printable
 from builder.core.files import parse_toml, read_settings
 from builder.core.licences import by_source, canonical
 from builder.core.limits import check_limits
-from builder.core.presets import flatten, read_preset
 from builder.core.settings import Config
+
+# ---- Settings of a build
 
 _SPELLINGS = {"release.license": "release.licence"}
 _NO_PANEL = "leave it out: builds train no panel any more, the model that builder ships judges"
@@ -46,24 +50,18 @@ PROFILES: Mapping[str, Mapping[str, object]] = {
     "encoder": {"self_train.variants": ("C",)},
     "paper": {"self_train.confidence": 0.0, "self_train.variants": ("C",), "discriminate.mode": "paper"},
 }
-"""What a profile changes in the defaults: the paper has one discriminator, its own variants, and adds every
-prediction that the discriminator lets through.
-"""
+"""What a profile changes in the defaults: the paper's adds every prediction that its discriminator lets through."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A config and, for each dotted key, the place its value came from:
-    `default`, `profile NAME`, `preset NAME: WHERE`, `FILE` or `option`.
-    """
+    """A config and, for each dotted key, where its value came from: `default`, `profile …`, `option` …"""
 
     config: Config
     origin: Mapping[str, str]
 
     def toml(self) -> str:
-        """All settings as a TOML file that `resolve` reads back;
-        a comment on each line says where its value came from.
-        """
+        """All settings as a TOML file that `resolve` reads back; comments say where each value came from."""
         sections: dict[str, list[str]] = {}
         for key in sorted(self.origin):
             section, _, name = key.rpartition(".")
@@ -208,3 +206,73 @@ def written_value(value: object) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return f"[{', '.join(map(written_value, value))}]" if isinstance(value, (tuple, list)) else repr(value)
+
+
+# ---- Presets
+
+NAMES = ("iws-2024", "masked-seq2seq-2020", "cbert-2019", "boostaug-2022")
+COMMANDS = ("build", "judge", "augment", "bench")
+"""Commands that take a preset; the first part of each key in the file."""
+_LINE = re.compile(r"(?P<key>[a-z0-9_.]+) = (?:(?!\s# \S).)*+\s# (?P<source>.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class PresetValue:
+    """A value of a preset; `source` is where in the paper it stands, `preset` the preset's name."""
+
+    value: object
+    source: str
+    preset: str
+
+    @property
+    def origin(self) -> str:
+        """As it is shown beside the value."""
+        return f"preset {self.preset}: {self.source}"
+
+
+def read_preset(name: str, command: str) -> dict[str, PresetValue]:
+    """The values of preset `name` for a command, by dotted key.
+
+    Raises:
+        ConfigError: there is no such preset, or it has nothing for the command.
+
+    >>> read_preset("iws-2024", "build")["self_train.iterations"].origin
+    'preset iws-2024: appendix 11.1, three iterations'
+    """
+    text = preset_text(name)
+    sources = {match["key"]: match["source"] for line in text.splitlines() if (match := _LINE.fullmatch(line))}
+    values = flatten(tomllib.loads(text))
+    chosen = {
+        key.removeprefix(f"{command}."): PresetValue(value, sources[key], name)
+        for key, value in values.items()
+        if key.startswith(f"{command}.")
+    }
+    if not chosen:
+        fitting = " and ".join(f"`builder {other}`" for other in preset_commands(name))
+        raise ConfigError(
+            f"the preset {name} has nothing for `builder {command}`", where="--preset", fix=f"it is for {fitting}"
+        )
+    return chosen
+
+
+def preset_commands(name: str) -> list[str]:
+    """The commands that a preset is for."""
+    values = flatten(tomllib.loads(preset_text(name)))
+    return [command for command in COMMANDS if any(key.startswith(f"{command}.") for key in values)]
+
+
+def preset_text(name: str) -> str:
+    """The file of a preset; ConfigError for an unknown one."""
+    if name not in NAMES:
+        raise ConfigError(
+            f"unknown preset {name!r}", where="--preset", fix=f"{did_you_mean(name, NAMES)}known: {', '.join(NAMES)}"
+        )
+    return (files("builder.core") / "presets" / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def flatten(section: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    """The values of nested tables by their dotted keys."""
+    out: dict[str, object] = {}
+    for key, value in section.items():
+        out |= flatten(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+    return out

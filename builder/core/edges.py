@@ -36,9 +36,7 @@ def _names(char: str) -> bool:
 
 
 def edge_fault(text: str, spans: Sequence[Sequence[int]]) -> str | None:
-    """What punctuation, space or emoji an aspect has at an edge, or inside where it joins no letters; None if it has
-    none.
-    """
+    """What mark, space or emoji an aspect has at an edge, or inside where it joins no letters; None if none."""
     for start, end in spans:
         part = text[start:end]
         if not (_names(part[0]) and _names(part[-1])):
@@ -64,9 +62,7 @@ def shared(first: Element, second: Element) -> bool:
 
 
 def tidied(text: str, triplet: Triplet) -> Triplet | None:
-    """The triplet with trimmed elements; None where nothing is left of one (an opinion of emoji alone), an aspect has
-    a mark inside, or aspect and opinion overlap.
-    """
+    """The triplet with trimmed elements; None where nothing is left of one, or aspect and opinion overlap."""
     aspect, aspect_full = trimmed(text, triplet.aspect), trimmed(text, triplet.aspect_full)
     opinion, opinion_full = trimmed(text, triplet.opinion), trimmed(text, triplet.opinion_full)
     if aspect is None or aspect_full is None or opinion is None or opinion_full is None:

@@ -13,9 +13,7 @@ DISTRIBUTION = "review-triplets"
 
 
 def install_command(extra: str) -> str:
-    """The command that installs an optional part of the package where this copy of it lives: in a checkout or among
-    installed packages.
-    """
+    """The command that installs an optional part of this copy of the package: a checkout, or an installed one."""
     checkout = Path(__file__).resolve().parents[2]
     if not (checkout / "pyproject.toml").is_file():
         return f"pip install '{DISTRIBUTION}[{extra}]'"
@@ -23,9 +21,7 @@ def install_command(extra: str) -> str:
 
 
 def printable(text: str, kept: str = "") -> str:
-    """`text` with every character that cannot be seen as its code: what a terminal would obey, what turns the line
-    round, half characters.
-    """
+    """`text` with what cannot be seen as its code: what a terminal would obey, or turns the line round."""
     return (
         text
         if text.isprintable()

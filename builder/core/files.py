@@ -98,9 +98,7 @@ def check_regular(path: Path) -> None:
 
 @contextmanager
 def refusals(path: Path, draft: Path | None = None) -> Iterator[None]:
-    """What the file system refuses about `path` inside the block, as an `OutputError`; errors about other files pass
-    through.
-    """
+    """What the file system refuses about `path` inside the block, as an OutputError; about other files it passes."""
     try:
         yield
     except OSError as error:

@@ -14,9 +14,7 @@ _OWN = "for terms of your own write LicenseRef-NAME"
 
 
 def canonical(licence: str, where: str) -> str:
-    """`licence` as SPDX spells it, or an expression of several (`MIT OR Apache-2.0`); ConfigError for one that is not
-    on the list.
-    """
+    """`licence` as SPDX spells it, or an expression of several; ConfigError for one that is not on the list."""
     from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 
     if not licence:
@@ -53,9 +51,7 @@ def is_spdx_name(licence: str) -> bool:
 
 
 def by_source(pairs: Iterable[str], where: str) -> dict[str, str]:
-    """{source: licence} of `SOURCE=LICENCE` pairs;
-    ConfigError for one that is none, or a source that is named twice.
-    """
+    """{source: licence} of `SOURCE=LICENCE` pairs; ConfigError for one that is none, or a source named twice."""
     licences: dict[str, str] = {}
     for pair in pairs:
         source, equals, licence = pair.rpartition("=")

@@ -200,9 +200,7 @@ class Triplet:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The steps from aspect to opinion in the dependency tree, `↑` upwards and `↓` downwards; empty where there
-        is no path.
-        """
+        """The steps from aspect to opinion in the dependency tree, `↑` upwards, `↓` downwards; empty without one."""
         return (self.reasons and self.reasons.path) or ()
 
     @property
@@ -292,9 +290,7 @@ class Triplet:
         return markup.boxed(self.html())
 
     def html(self) -> str:
-        """One line of HTML: aspect, opinion, the whole phrase where it says more, polarity, valence,
-        places and rule.
-        """
+        """One line of HTML: aspect, opinion, the whole phrase if longer, polarity, valence, places and rule."""
         aspect = markup.element("aspect", self.polarity, self.aspect.surfaces)
         opinion = markup.element("opinion", self.polarity, self.opinion.surfaces)
         whole = f" ({markup.plain(self.opinion_full.text)})" if self.opinion_full.text != self.opinion.text else ""
@@ -309,9 +305,7 @@ class Triplet:
         return f"{self.aspect.text} · {self.opinion.text} · {self.polarity}"
 
     def __repr__(self) -> str:
-        """All but the reasons, which may be long. It has quoted texts and all spans, since digests of training items
-        are made of it.
-        """
+        """All but the reasons, with quoted texts and all spans: digests of training items are made of it."""
         parts = [repr(self.aspect), repr(self.opinion), f"{self.polarity} {self.valence!r}"]
         fulls = (("aspect_full", self.aspect, self.aspect_full), ("opinion_full", self.opinion, self.opinion_full))
         parts += [f"{name}={full!r}" for name, core, full in fulls if full != core]
@@ -370,9 +364,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A triplet of a pool. `n`: its blinded place from 1; None where a person found it missing. `sources`: (who
-    proposed it, confidence).
-    """
+    """A triplet of a pool. `n`: its blinded place from 1, None if a person added it. `sources`: (who, confidence)."""
 
     n: int | None
     triplet: Triplet
@@ -395,9 +387,7 @@ class PoolReview:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A frozen sample with the union of what all sources propose. `id` is the head of `digest`, the hash of texts and
-    candidates.
-    """
+    """A frozen sample with the union of what all sources propose. `id` is the head of `digest`, which covers both."""
 
     id: str
     seed: int

@@ -12,8 +12,8 @@ from datetime import date
 from pathlib import Path
 from typing import Literal
 
-from builder.core.annotators import Annotators
 from builder.core.limits import Limits, above_0, at_least, from_0_to_1
+from builder.core.wording import Annotators
 
 VARIANTS = "ABCDE"
 DEFAULT_WORKDIR = Path("workdir")

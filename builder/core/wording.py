@@ -1,8 +1,12 @@
-"""Counts as people say them: a number with its noun. Pure."""
+"""Words for people: a number with its noun, and who labelled gold, as far as somebody says so. Pure.
+
+Where neither a row of a gold file nor the setting `evaluate.gold_annotators` says who labelled, nothing is assumed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
 
 def counted(number: int, noun: str) -> str:
@@ -39,3 +43,32 @@ def plural(noun: str) -> str:
     if noun.endswith("y") and noun[-2:-1] not in set("aeiou"):
         return noun[:-1] + "ies"
     return noun + ("es" if noun.endswith(("s", "x", "ch", "sh")) else "s")
+
+
+Annotators = Literal["", "people", "language model", "mixed"]
+ANNOTATORS: tuple[Annotators, ...] = ("people", "language model", "mixed")
+"""What a gold file may say."""
+NOT_STATED = "not stated who labelled"
+_NAMES: dict[str, str] = {
+    "people": "people",
+    "language model": "a language model",
+    "mixed": "people and a language model",
+}
+
+
+def join_annotators(said: Iterable[Annotators]) -> Annotators:
+    """What several parts say together: nothing where one of them says nothing."""
+    values = set(said)
+    if "" in values or not values:
+        return ""
+    return values.pop() if len(values) == 1 else "mixed"
+
+
+def name_annotators(annotators: str) -> str:
+    """Who labelled, in words: `a language model`; `not stated` where nobody says."""
+    return _NAMES.get(annotators, "not stated")
+
+
+def describe_annotators(annotators: str) -> str:
+    """What follows a number of gold reviews: `labelled by people`, or that nobody says who it was."""
+    return f"labelled by {_NAMES[annotators]}" if annotators else f"{NOT_STATED} them"

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 from builder.core.errors import ConfigError, ModelError, install_command
 from builder.core.records import POLARITY_NAMES, Candidate, Pool, PoolReview, Verdict
-from builder.reviews.privacy.masking import mask
+from builder.reviews.masking import mask
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

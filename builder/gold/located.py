@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.core.records import VALENCES, Element, Polarity, Span, Triplet
-from builder.reviews.folding import fold
+from builder.reviews.repair import fold
 
 _NAMES: dict[str, Polarity] = {
     "pos": "POS", "positive": "POS", "正面": "POS", "正向": "POS", "neg": "NEG", "negative": "NEG", "負面": "NEG",

@@ -15,8 +15,8 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from builder.core.annotators import Annotators
 from builder.core.records import Candidate, Element, Label, Pool, PoolReview, Review, StoredTriplet, Triplet
+from builder.core.wording import Annotators
 from builder.gold.items import meant
 
 Proposals = Mapping[int, Sequence[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]]]

@@ -36,9 +36,7 @@ class ConvertedFile:
 
 
 def convert(folder: Path, out: Path) -> tuple[ConvertedFile, ...]:
-    """Write the model of `folder` to `out`, with safetensors in place of pickles. ModelError says what cannot be read,
-    OutputError where `out` is there already.
-    """
+    """Write the model of `folder` to `out` with safetensors. ModelError says what cannot be read."""
     names = _weights_of(folder)
     if out.exists():
         raise OutputError("there is something already", where=str(out), fix="name a new folder with --out")

@@ -50,9 +50,7 @@ inherit the variable and have other numbers."""
 
 
 def _own_gpu() -> int:
-    """The GPU of this process: that of its rank where a launcher or a training started it; workers take one each in
-    turn.
-    """
+    """The GPU of this process: that of its rank in a training; workers take one each in turn."""
     number: tuple[int, ...] = getattr(multiprocessing.current_process(), "_identity", ())
     if "LOCAL_RANK" in os.environ and (not number or os.environ.get(TRAINER) == str(os.getpid())):
         return int(os.environ["LOCAL_RANK"])
@@ -110,9 +108,7 @@ def takes_bf16(precision: str, device: torch.device) -> bool:
 
 
 def in_parts(batches: Iterable[list[int]], work: Callable[[list[int]], Answer]) -> Iterator[tuple[list[int], Answer]]:
-    """Batches with the answers to them; one that the device has no memory for is halved. ModelError where one item
-    alone is too large.
-    """
+    """Batches with their answers; one that the device cannot hold is halved. ModelError for a single item."""
     for batch in batches:
         waiting = [batch]
         while waiting:

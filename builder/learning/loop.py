@@ -40,9 +40,7 @@ SAVE_STEPS = 50
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What training reached: the best score, the epoch (from 1) whose weights the network now has, the score of every
-    epoch, and the losses of the steps of this run.
-    """
+    """What training reached: the best score and its epoch (from 1), the score of every epoch, this run's losses."""
 
     score: float
     epoch: int
@@ -52,9 +50,7 @@ class Fitted:
 
 @dataclass(frozen=True, slots=True)
 class TrainingStep:
-    """A step of a training: its epoch (from 0), its place among the `count` steps of the epoch, and the steps before
-    the epoch.
-    """
+    """A step of a training: its epoch (from 0), its place among the `count` steps of it, and the steps before it."""
 
     epoch: int
     index: int
@@ -203,9 +199,7 @@ def fit(
     checkpoints: Checkpoints,
     progress: Progress | None = None,
 ) -> Fitted:
-    """Train an embedded model for config.epochs: batches of like lengths, `loss` of the indices of a batch, dropout
-    drawn by epoch.
-    """
+    """Train an embedded model: batches of like lengths, `loss` of the indices of a batch, dropout drawn by epoch."""
     course = course_of(network, lengths, loss, evaluate, config, seed)
     return train(network, optimizer_of(network, config), course, checkpoints, progress)
 

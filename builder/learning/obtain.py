@@ -95,9 +95,7 @@ class Phase(Generic[Example]):
 
 @dataclass(frozen=True, slots=True)
 class Measure(Generic[Example]):
-    """What examples are to a network: the mean loss of some, the size of one in tokens, and how many tokens of it are
-    predicted.
-    """
+    """What examples are to a network: the mean loss of some, the tokens of one, and how many of these are predicted."""
 
     loss: Callable[[Sequence[Example]], Tensor]
     size: Callable[[Example], int]
@@ -105,9 +103,7 @@ class Measure(Generic[Example]):
 
 
 def training_key(kind: str, settings: object, data: Sequence[object], base: str, *modules: str) -> str:
-    """What makes two trained models the same: `modules` train it, `base` is the digest of the weights that training
-    begins with.
-    """
+    """What makes two trained models the same: `modules` train it from the weights whose digest is `base`."""
     total = hashlib.sha256(repr((kind, settings, base, torch.__version__)).encode())
     for item in data:
         total.update(repr(item).encode("utf-8", "surrogatepass") + b"\n")
@@ -149,9 +145,7 @@ def load_or_train(
 def train_phases(
     network: nn.Module, phases: Sequence[Phase[Example]], measure: Measure[Example], run: TrainingRun
 ) -> dict[str, float]:
-    """Train in phases, one behind the other: in-domain pre-training for one, then with labels. Returns scores and
-    epochs as facts.
-    """
+    """Train in phases, one behind the other, such as in-domain pre-training first. Scores and epochs as facts."""
     facts: dict[str, float] = {}
     for number, phase in enumerate(phases):
         fitted = train_phase(network, phase, measure, run.part(number))

@@ -84,9 +84,7 @@ class Inventory(Protocol):
     def marks(self) -> tuple[int, ...]: ...
     def cut(self, text: str, words: Sequence[Span]) -> Cut: ...
     def written(self, text: str, cut: Cut, new: Mapping[int, int]) -> tuple[Written, ...]:
-        """The changes of the text when the tokens at some positions are replaced: ordered, disjoint, none that
-        changes nothing.
-        """
+        """The changes of the text when the tokens at some positions are replaced: ordered, disjoint, all real."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,9 +113,7 @@ def agreed(accelerator: Any, value: float, how: str) -> float:
 
 
 def processes(config: DeviceConfig) -> int:
-    """How many processes train: as configured, else one for each GPU, and one where the device is no GPU or a certain
-    one.
-    """
+    """How many processes train: as configured, else one for each GPU, and one where the device is a certain one."""
     several = config.device in ("auto", "cuda")
     return config.processes or (max(1, torch.cuda.device_count()) if several else 1)
 
@@ -166,9 +164,7 @@ def first() -> bool:
 
 
 def together(worker: Worker, arguments: tuple[Any, ...], progress: Progress | None) -> None:
-    """Run `worker(progress, arguments)` here, rank 0, and in all others that were launched with it, who wait for it
-    in `lend_hand`.
-    """
+    """Run `worker(progress, arguments)` here, rank 0, and in all others, who wait for it in `lend_hand`."""
     _group()
     torch.distributed.broadcast_object_list([(worker, arguments)], src=0)
     worker(progress or (lambda done, total, note: None), arguments)
@@ -194,9 +190,7 @@ def dismiss() -> None:
 
 
 def _group() -> None:
-    """The group of all launched processes: nccl between GPUs, gloo between CPUs. Days may pass between one training
-    and the next.
-    """
+    """The group of all launched processes: nccl between GPUs, gloo between CPUs. Days may lie between trainings."""
     if not torch.distributed.is_initialized():
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
         torch.distributed.init_process_group(backend, timeout=timedelta(days=30))
@@ -323,9 +317,7 @@ def _train_share(progress: Progress | None, work: tuple[Training[object], TeamCo
 
 
 def sum_gradients(accelerator: Any, network: nn.Module) -> None:
-    """Sum each gradient over all processes. A weight that no process has a gradient for gets none: the optimiser
-    leaves it alone, as in one process.
-    """
+    """Sum each gradient over all processes; one that no process has stays none, as in one process."""
     trained = [parameter for parameter in network.parameters() if parameter.requires_grad]
     has_gradient = torch.tensor([float(parameter.grad is not None) for parameter in trained])
     anywhere = accelerator.reduce(has_gradient.to(accelerator.device), "sum").tolist()

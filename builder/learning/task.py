@@ -23,14 +23,14 @@ def seed_of(*parts: object) -> int:
 
 
 VALENCE: dict[Polarity, float] = {"POS": 8.0, "NEG": 2.5, "NEU": 5.0}
-"""The valence of a predicted triplet: the model knows the polarity only."""
+"""The valence of a predicted triplet: the model knows the polarity only. What people label has `records.VALENCES`;
+releases and caches hold both, so a NEG differs by half a point.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A review's view and its triplets. To a tagger an example without triplets is a text in which there is nothing
-    to find.
-    """
+    """A review's view and its triplets. To a tagger one without triplets is a text with nothing to find."""
 
     id: str
     text: str

@@ -6,27 +6,36 @@ Mitchell 1998). A rule triplet whose pair the judge finds improbable goes, where
 (`TrustLimits.place`). One whose aspect the reader takes longer gets its aspect (the rules stop at a word they do not
 know: 豆花 of 三色豆花). A proposal of which the judge is sure comes in where no rule triplet contradicts it, and where
 the rules would give it the same polarity. A polarity of the rules stands.
+
+How likely a triplet is right, by all that rules and reader say of it (stacked generalisation, Wolpert 1992). In: the
+rules' triplets of a review, and what the reader says of it. Out: the chances of the rules' triplets, and the reader's
+proposals with theirs. It is a logistic regression over a handful of numbers, fitted on reviews that the reader was not
+trained on. A user's labels move its weights a little (`Combiner.adapt`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from builder.core.edges import clashes, overlap, shared, tidied
-from builder.core.records import Triplet
+from builder.core.records import POLARITIES, Polarity, Triplet
 from builder.engine import Doc, RuleEngine
-from builder.models.text_reading import Proposal, in_place, settle
+from builder.models.text_reading import PairOdds, Place, Proposal, TextReading, in_place, place_of, settle
 from builder.models.trust import WIDEN, TrustLimits
+
+# ---- What both together hold
 
 FLOOR = 0.02
 """Proposals below are not looked at."""
 
 
 def fresh(kept: Sequence[Triplet], proposals: Sequence[Proposal], limits: TrustLimits) -> list[Triplet]:
-    """The sure proposals to take in beside the rule triplets that stay, none of them clashing with those or with
-    another.
-    """
+    """The sure proposals to take in beside the rule triplets that stay, none of them clashing with any."""
     sure = settle([triplet for chance, triplet in proposals if chance >= limits.limit])
     return [triplet for triplet in sure if not any(clashes(triplet, other) for other in kept)]
 
@@ -61,9 +70,7 @@ def _is_beside(other: Triplet, triplet: Triplet) -> bool:
 def merged(
     rules: Sequence[Triplet], stays: Sequence[bool], proposals: Sequence[Proposal], limits: TrustLimits
 ) -> tuple[Triplet, ...]:
-    """What the two views hold together, in text order: the rule triplets that stay (`TrustLimits.place`), each with
-    its story, and what the model adds.
-    """
+    """What the two views hold together, in text order: the rule triplets that stay, and what the model adds."""
     kept = [triplet for triplet, stay in zip(rules, stays, strict=True) if stay]
     kept = widened(kept, proposals)
     return tuple(sorted(kept + fresh(kept, proposals, limits), key=in_place))
@@ -89,3 +96,146 @@ def held(
         if own and own.polarity == given.polarity and not engine.excepts(own)
     ]
     return merged(rules, stays, sound, limits)
+
+
+# ---- How likely a triplet is right
+
+_LEAST = 0.05
+"""Proposals whose chance is below are not weighed."""
+NAMES = (
+    "ruled", *POLARITIES, "pair", "exact", "polarity", "other aspect", "other opinion",
+    "aspect here", "opinion here", "pair here", "polarity here",
+)  # fmt: skip
+"""What the numbers of `describe` are called."""
+_UNREAD = PairOdds(-8.0, -8.0, -8.0, (math.log(1 / 3),) * 3)
+"""Of a pair that no window holds."""
+PRIOR = 30.0
+"""How firmly the shipped weights hold against labels: so many labels that contradict a number, in its usual range."""
+_STEPS, _SHORTEST, _NARROWEST, _FREE = 100, 1e-6, 0.25, 0.5
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Combiner:
+    """A weight for each number of `describe`, and an offset."""
+
+    weights: tuple[float, ...]
+    offset: float
+
+    @classmethod
+    def read(cls, kept: Mapping[str, float]) -> Combiner:
+        """A combiner from what a file holds of it; KeyError, TypeError or ValueError where it holds none."""
+        return cls(tuple(float(kept[name]) for name in NAMES), float(kept["offset"]))
+
+    @property
+    def kept(self) -> dict[str, float]:
+        """What a file holds of it."""
+        return {"offset": self.offset, **dict(zip(NAMES, self.weights, strict=True))}
+
+    def read_review(self, ruled: Sequence[Triplet], reading: TextReading) -> tuple[Numbers, list[Proposal]]:
+        """Of the rules' triplets the chances of YY, YN and NX [n, 3], and the proposals with their chances."""
+        shares = np.zeros((len(ruled), 3))
+        for row, triplet in enumerate(ruled):
+            turned = [label for label in POLARITIES if label != triplet.polarity]
+            right, *others = self._chances(
+                [describe_ruled(triplet, label, reading)[1] for label in (triplet.polarity, *turned)]
+            )
+            shares[row, :2] = right, min(1 - right, max(others))
+        shares[:, 2] = 1 - shares[:, 0] - shares[:, 1]
+        if not (triplets := likely(reading.proposals)):
+            return shares, []
+        chances = self._chances([describe(t, t.polarity, reading, ruled=False) for t in triplets]).tolist()
+        return shares, [(c, replace(t, confidence=round(c, 4))) for c, t in zip(chances, triplets, strict=True)]
+
+    def adapt(self, described: Sequence[Sequence[float]], right: Sequence[bool]) -> Combiner:
+        """The weights that are likeliest by labelled triplets and by these weights, the mean of a Gaussian prior; these
+        where no triplet is labelled. Newton's method with shorter steps where it overshoots, on a convex loss.
+
+        Args:
+            described: a row of `describe` for each triplet.
+            right: whether labels name that triplet.
+        """
+        if not described:
+            return self
+        held = np.hstack([np.array(described, float), np.ones((len(described), 1))])
+        good, before = np.array(right, float), np.array([*self.weights, self.offset])
+        firm = PRIOR * np.maximum(held.var(0), _NARROWEST)
+        firm[-1] = _FREE
+        weights = before.copy()
+
+        def measure(odds: Numbers, moved: Numbers) -> float:
+            return float(np.logaddexp(0, odds).sum() - good @ odds + firm @ (moved - before) ** 2 / 2)
+
+        for _ in range(_STEPS):
+            odds = held @ weights
+            loss, chance = measure(odds, weights), np.exp(-np.logaddexp(0, -odds))
+            slope = held.T @ (good - chance) - firm * (weights - before)
+            step = np.linalg.solve((held * (chance * (1 - chance))[:, None]).T @ held + np.diag(firm), slope)
+            while (size := float(abs(step).max())) > _SHORTEST and measure(
+                held @ (weights + step), weights + step
+            ) > loss:
+                step /= 2
+            if size <= _SHORTEST:
+                break
+            weights += step
+        *own, offset = (round(float(weight), 4) for weight in weights)
+        return Combiner(tuple(own), offset)
+
+    def _chances(self, described: Sequence[Sequence[float]]) -> Numbers:
+        odds = np.array(described) @ np.array(self.weights) + self.offset
+        return np.asarray(1 / (1 + np.exp(-odds)), np.float64)
+
+
+def describe_all(ruled: Sequence[Triplet], reading: TextReading) -> list[tuple[Triplet, list[float]]]:
+    """Every triplet of a review that rules or reader find, with the numbers that are weighed."""
+    of_rules = {wide.key: (wide, numbers) for t in ruled for wide, numbers in [describe_ruled(t, t.polarity, reading)]}
+    others = [triplet for triplet in likely(reading.proposals) if triplet.key not in of_rules]
+    return [*of_rules.values(), *((t, describe(t, t.polarity, reading, ruled=False)) for t in others)]
+
+
+def describe_ruled(triplet: Triplet, polarity: Polarity, reading: TextReading) -> tuple[Triplet, list[float]]:
+    """A triplet of the rules with its aspect as long as the reader takes it, and the numbers of `describe`."""
+    wide = widened([triplet], reading.proposals)[0]
+    place = here if (here := place_of(wide)) in reading.odds else place_of(triplet)
+    return wide, describe(wide, polarity, reading, ruled=True, place=place)
+
+
+def likely(proposals: Sequence[Proposal]) -> list[Triplet]:
+    """The proposals that are weighed."""
+    return [triplet for chance, triplet in proposals if chance >= _LEAST]
+
+
+def describe(
+    triplet: Triplet, polarity: Polarity, reading: TextReading, *, ruled: bool, place: Place | None = None
+) -> list[float]:
+    """Whether the rules have it, and its polarity; of the reader's likeliest pair there the log-odds, whether it has
+    the same spans, and the polarity's share in it; the log-odds of the likeliest pairs of its opinion with another
+    aspect and of its aspect with another opinion; and what the reader says of just this `place`.
+    """
+    spans = triplet.aspect_full.spans, triplet.opinion_full.spans
+    pair, other_aspect, other_opinion, best = FLOOR, FLOOR, FLOOR, None
+    for chance, other in reading.proposals:
+        same_aspect = overlap(triplet.aspect_full, other.aspect_full)
+        if overlap(triplet.opinion_full, other.opinion_full):
+            if not same_aspect:
+                other_aspect = max(other_aspect, chance)
+            elif chance > pair:
+                pair, best = chance, other
+        elif same_aspect:
+            other_opinion = max(other_opinion, chance)
+    share, exact = 0.5, False
+    if best is not None:
+        sure = min(1.0, (best.confidence or 0.0) / pair)
+        share = sure if best.polarity == polarity else (1 - sure) / 2
+        exact = (best.aspect_full.spans, best.opinion_full.spans) == spans
+    here = reading.odds.get(place or place_of(triplet), _UNREAD)
+    return [
+        float(ruled), *(float(polarity == label) for label in POLARITIES),
+        _log_odds(pair), float(exact), share, _log_odds(other_aspect), _log_odds(other_opinion),
+        here.aspect, here.opinion, here.pair, here.polarities[POLARITIES.index(polarity)],
+    ]  # fmt: skip
+
+
+def _log_odds(chance: float) -> float:
+    sure = min(chance, 1 - FLOOR)
+    return math.log(sure / (1 - sure))

@@ -144,9 +144,7 @@ _LAYER = re.compile(r"\blayers?\.(\d+)\.")
 
 
 class EncoderTrunk(Trunk):
-    """A pretrained encoder, and beside its tokens the characters, of which a token may hold several and which it may
-    not know: Batch -> [B, T, D].
-    """
+    """A pretrained encoder and, beside its tokens, the characters that these may not know: Batch -> [B, T, D]."""
 
     def __init__(self, encoder: Any, vocabulary: Vocabulary, config: NetworkConfig, tuning: EncoderTuning) -> None:
         width = int(encoder.config.hidden_size)
@@ -195,9 +193,7 @@ class EncoderFoundation:
     mark: str = ""
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Weights go to other processes as arrays, which are bytes: torch would send tensors through shared memory, of
-        which containers have little.
-        """
+        """Weights go to other processes as arrays: torch would use shared memory, of which containers have little."""
         own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "weights"}
         arrays = {name: tensor.numpy() for name, tensor in self.weights.items()} if self.weights is not None else None
         return _of_arrays, (own, arrays)
@@ -266,18 +262,6 @@ def load_encoder(source: str, tuning: EncoderTuning, device: str = "auto") -> En
     weights = weights_of(network)
     made = EncoderFoundation(kept, backend.to_str(), tuning, chosen_device=device, weights=weights)
     return replace(made, mark=" " + tensor_digest(weights, json.dumps(made.settings, sort_keys=True)))
-
-
-def keep_layers(foundation: EncoderFoundation, count: int) -> EncoderFoundation:
-    """The foundation with the lowest `count` layers of its encoder alone."""
-    assert foundation.weights is not None, "a loaded encoder"
-    kept = {
-        name: tensor
-        for name, tensor in foundation.weights.items()
-        if not (match := _LAYER.search(name)) or int(match[1]) < count
-    }
-    config = {**foundation.config, "num_hidden_layers": count}
-    return replace(foundation, config=config, weights=kept, mark=f"{foundation.mark} {count} layers")
 
 
 def read_encoder(settings: Mapping[str, Any], folder: Path) -> EncoderFoundation:

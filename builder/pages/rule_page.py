@@ -39,7 +39,7 @@ from builder.language.lexicon.folders import Folders, folders_in
 from builder.language.lexicon.packs import RULE_FILES
 from builder.language.lexicon.resources import sample_dir
 from builder.language.lexicon.rules import Rule, edited_file, edited_rules, read_functions, read_name, write_rule
-from builder.language.lexicon.word_classes import list_classes
+from builder.language.lexicon.tsv_rows import list_classes
 from builder.pipeline.extraction import build_settings, make_recipe
 from builder.reviews import sources
 from builder.reviews.sources.cells import RawReview

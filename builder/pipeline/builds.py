@@ -30,8 +30,8 @@ from builder.pipeline.splits import counts_triplets
 from builder.pipeline.stages.ingest import columns_of
 from builder.release.reading import existing, rows, shelf_of
 from builder.reviews import sources
-from builder.reviews.dedup.assignment import norm_hash
-from builder.reviews.dedup.near_duplicates import normal
+from builder.reviews.assignment import norm_hash
+from builder.reviews.near_duplicates import normal
 from builder.reviews.sources.cells import RawReview
 from builder.reviews.sources.opening import check_readable
 from builder.store import db, pools, runs
@@ -111,9 +111,7 @@ def named(build: Build) -> Build:
 
 
 def dataset_of(build: Build) -> dict[str, Any]:
-    """What a working directory holds once its reviews are read: the name of the dataset, its files, and the place from
-    which these are named.
-    """
+    """What a working directory holds: the name of the dataset, its files, and the place from which these are named."""
     inputs = [keep_path(path, build.workdir) for path in build.inputs]
     return {"name": build.name, "inputs": inputs, "workdir": str(build.workdir.resolve())}
 
@@ -177,9 +175,7 @@ def refuse_other_dataset(build: Build) -> None:
 
 
 def refuse_taken_name(build: Build, shelf: Path) -> None:
-    """ReleaseError where a build whose name nobody gave would become the next version of releases that were made
-    elsewhere, of other reviews.
-    """
+    """ReleaseError where an unnamed build would be the next version of releases made elsewhere, of other reviews."""
     releases = existing(shelf, build.name)
     if has_given_name(build) or not releases or _released_into(build, shelf):
         return

@@ -164,9 +164,7 @@ def is_model_folder(source: str) -> bool:
 
 
 def build_settings(workdir: Path | None, source: str = "") -> Config:
-    """The settings of the build in a working directory; the defaults where none was begun. A published model reads by
-    its own convention and backend.
-    """
+    """The settings of the build in a working directory, else the defaults; those of a published model are its own."""
     if is_model_folder(source):
         from builder.pipeline.model_folders import read_description
         from builder.release.card import DESCRIPTION

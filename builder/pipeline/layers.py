@@ -20,12 +20,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from builder.core.annotators import ANNOTATORS, Annotators, join_annotators, name_annotators
 from builder.core.errors import ConfigError, InputError
 from builder.core.files import parse_json
 from builder.core.records import POLARITIES, VALENCES, Element, Label, Polarity, Review, Triplet, polarity_of, surface
 from builder.core.settings import Evaluate
-from builder.core.wording import counted
+from builder.core.wording import ANNOTATORS, Annotators, counted, join_annotators, name_annotators
 from builder.gold.agreement import AuditResult, describe_audit, measure_audit
 from builder.gold.pool import PoolLayer, layer_of
 from builder.pipeline.context import Context
@@ -172,9 +171,7 @@ _SPANS = "name the spans of each element in the text; `builder gold gain` alone 
 
 @dataclass(frozen=True, slots=True)
 class TestLayer:
-    """A layer over stored reviews: its name, who labelled it in words and as far as somebody says, its reviews by row
-    id and key, and (review, triplet).
-    """
+    """A layer over stored reviews: its name, who labelled it, its reviews by row id and key, and (review, triplet)."""
 
     name: str
     labelled_by: str
@@ -243,9 +240,7 @@ def read_annotators(given: Iterable[Mapping[str, object]], layer: str, settings:
 
 
 def rows(path: str) -> list[dict[str, object]]:
-    """The rows of a gold file: JSON lines with `id`, `triplets` and perhaps `text` and `annotators`. InputError names a
-    broken line.
-    """
+    """The rows of a gold file: JSON lines with `id`, `triplets`, perhaps `text` and `annotators`. InputError else."""
     if not path:
         return []
     gold_rows: list[dict[str, object]] = []

@@ -1,10 +1,7 @@
 """What is said to people before a build, and after it.
 
-In: a file and the settings of a build. Out: a `Preview`: columns by role, encoding, rows, and the first of them.
-Nothing is written.
-
-In: a release directory, and where its build lies. Out: what the release holds, whether its quality is known, examples,
-and what next. Its own manifest is all that is read of a release; the database says what each rule lost.
+Before: a `Preview` of a file by the settings: columns by role, encoding, rows, and the first of them. After: what a
+release holds by its manifest, whether its quality is known, examples, what each rule lost, and what next.
 """
 
 from __future__ import annotations
@@ -18,10 +15,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from builder.core.annotators import NOT_STATED
 from builder.core.errors import install_command, printable
 from builder.core.settings import Config
-from builder.core.wording import counted
+from builder.core.wording import NOT_STATED, counted
 from builder.pipeline.release_facts import NO_JUDGE
 from builder.pipeline.stages.ingest import NUMBERED, columns_of, find_fault
 from builder.release import reading

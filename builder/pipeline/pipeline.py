@@ -247,9 +247,7 @@ def stage_keys(build: Build, lexicon: Lexicon) -> dict[str, str]:
 
 
 def _run(stage: Stage, context: Context, forced: bool, check: Callable[[], None]) -> Done:
-    """Run one stage; what reads from it is no longer done from now on. It is done if `check` then finds nothing to
-    object to.
-    """
+    """Run one stage, which undoes what reads from it. It is done if `check` then finds nothing to object to."""
     started, connection = time.monotonic(), context.connection
     module = importlib.import_module(stage.module)
     # The first stage is one transaction, this included: a file that turns out to be unusable voids nothing that was

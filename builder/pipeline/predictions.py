@@ -210,9 +210,7 @@ def _spread(
 
 
 def _crew(context: Context) -> AbstractContextManager[Crew]:
-    """Who predicts: the build's crew; or, where models have GPUs of this machine, a process for each: more of them
-    would only crowd its memory.
-    """
+    """Who predicts: the build's crew; where models have GPUs of this machine, a process for each of these."""
     gpus = _gpus(context.config)
     return LocalCrew(gpus) if gpus else nullcontext(context.crew)
 
@@ -253,9 +251,7 @@ def answer_pairs(
 
 
 def _judge(folder: Path, digest: str, device: str) -> Judge:
-    """The shipped model or the discriminator of the folder, on one thread: the number of threads may change the last
-    digit of a score.
-    """
+    """The judge of the folder, on one thread: the number of threads may change the last digit of a score."""
     from builder.language.lexicon.packs import JUDGE
     from builder.models.discriminator import Discriminator
 

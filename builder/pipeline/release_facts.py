@@ -15,12 +15,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from builder import __version__
-from builder.core.annotators import describe_annotators
 from builder.core.config import flat
 from builder.core.errors import ConfigError, ReleaseError
 from builder.core.licences import by_source
 from builder.core.records import POLARITIES
-from builder.core.wording import counted
+from builder.core.wording import counted, describe_annotators
 from builder.gold.metrics import Answer
 from builder.gold.metrics.scores import Metric
 from builder.gold.metrics.systems import Settings, measure
@@ -38,7 +37,7 @@ from builder.release.reading import Existing, existing, parse, parsed, versions
 from builder.release.statistics import Tally
 from builder.release.verify import verify
 from builder.store import db, released, reviews, runs, triplets
-from builder.store.labels import GOLD, SILVER
+from builder.store.gold import GOLD, SILVER
 
 REASONS = (
     "unsure", "whole", "masked", "span", "contradiction", "overlap", "masked-duplicate", "near-duplicate", "emptied",
@@ -325,9 +324,7 @@ def _list_files(facts: Facts, content: package.Files, numbering: _Numbering) -> 
 
 
 def _choose_date(context: Context, undated_manifest: str) -> str:
-    """The day of publication: as set, or SOURCE_DATE_EPOCH, or the day on which this workdir first made this release,
-    or today.
-    """
+    """The day of publication: as set, SOURCE_DATE_EPOCH, when this workdir first made this release, or today."""
     if context.config.release.date:
         return context.config.release.date
     if epoch := os.environ.get("SOURCE_DATE_EPOCH"):

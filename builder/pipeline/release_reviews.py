@@ -35,13 +35,13 @@ from builder.pipeline.judging import join_rows
 from builder.pipeline.rounds import accepts
 from builder.release.export.records import Judged, ReviewRow, TripletRow, answers_of, triplet_row
 from builder.release.package import write_row
-from builder.reviews.dedup.near_duplicates import normal
-from builder.reviews.privacy import masking as privacy
+from builder.reviews import masking as privacy
+from builder.reviews.near_duplicates import normal
 from builder.reviews.script import language_tag, same_script
 from builder.reviews.text import hashed, read_part, repaired_view
 from builder.store import db, reviews, runs, triplets
-from builder.store import labels as labelled
-from builder.store.labels import GOLD, SILVER, LabelledLayer, training
+from builder.store import gold as labelled
+from builder.store.gold import GOLD, SILVER, LabelledLayer
 from builder.store.queries import public_id
 from builder.store.released import Provenance, provenance
 from builder.store.reviews import Rejection
@@ -299,9 +299,7 @@ def _build(worker: _Worker, task: SplitRange) -> BuiltRange:
 
 
 def build_reviews(context: Context, categories: Categories, task: SplitRange) -> Iterator[BuiltReview]:
-    """The reviews of a range. Labels of people go before those of a language model, and these before what the build
-    says.
-    """
+    """The reviews of a range. Labels of people go before a language model's, and these before what the build says."""
     connection = context.connection
     layers = labelled.layers(connection) if task.split == "test" else {}
     built = (("", triplet) for triplet in _silver(context, task))
@@ -355,16 +353,14 @@ def _unfit(context: Context, stored: Sequence[StoredTriplet], is_labelled: bool)
 
 
 def _silver(context: Context, task: SplitRange) -> Iterable[StoredTriplet]:
-    """The triplets of rules and models for a split, by id. Valid holds what the rules found (Table 7 of the paper),
-    test what the variant accepts for train.
-    """
+    """The triplets of rules and models for a split, by id: in valid those of the rules (Table 7 of the paper)."""
     connection = context.connection
     variant, last = train_source(context)
     model = triplets.source_id(connection, f"{variant}{last}")
     if variant == "E":
         return triplets.proposed(connection, model, task.split, within=task.within) if model is not None else ()
     if task.split == "train":
-        return training(connection, variant, last, task.within)
+        return triplets.training(connection, variant, last, task.within)
     rules = triplets.source_id(connection, "rules")
     if task.split == "valid":
         return triplets.proposed(connection, rules, task.split, within=task.within) if rules is not None else ()

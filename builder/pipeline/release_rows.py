@@ -19,9 +19,9 @@ from builder.pipeline.context import Context, crew_of_this_machine
 from builder.pipeline.release_reviews import SplitRange, make_job
 from builder.release.gates import HASHED, digest_texts
 from builder.release.package import WrittenRow
-from builder.reviews.dedup.near_duplicates import among, clusters, disputed, links
-from builder.reviews.dedup.rare_pairs import Texts
-from builder.store import labels, reviews
+from builder.reviews.near_duplicates import among, clusters, disputed, links
+from builder.reviews.rare_pairs import Texts
+from builder.store import gold, reviews
 from builder.store.reviews import Rejection
 
 SPLITS = ("train", "valid", "test")
@@ -51,7 +51,7 @@ class SplitDraft:
     near: set[int] = field(default_factory=set)
     dropped: list[Rejection] = field(default_factory=list)
     compared: dict[str, dict[str, tuple[list[Answer], list[Answer]]]] = field(default_factory=dict)
-    layers: Mapping[str, labels.LabelledLayer] = field(default_factory=dict)
+    layers: Mapping[str, gold.LabelledLayer] = field(default_factory=dict)
 
     def rows(self) -> Iterator[WrittenRow]:
         """The reviews that are released, in the order of the database."""
@@ -73,9 +73,7 @@ class SplitDraft:
         return [i for n, i in enumerate(self.ids) if n not in self.near]
 
     def digest(self) -> str:
-        """What identifies the texts of the reviews that `rows` gives: no near-duplicate of one stands in another
-        split.
-        """
+        """What identifies the texts of the reviews that `rows` gives: no near-duplicate stands in another split."""
         kept = (self.hashes[HASHED * n : HASHED * (n + 1)] for n in range(len(self.ids)) if n not in self.near)
         return digest_texts(b"".join(kept))
 
@@ -89,7 +87,7 @@ class SplitDraft:
 def write_drafts(context: Context, folder: Path) -> dict[str, SplitDraft]:
     """Train, valid and test. Near-duplicates, once masked, stand in one of them only: in the one that comes first."""
     drafts = {name: SplitDraft(name, folder / f"{name}.draft") for name in _FIRST}
-    drafts["test"].layers = labels.layers(context.connection)
+    drafts["test"].layers = gold.layers(context.connection)
     seen: set[bytes] = set()
     with (
         crew_of_this_machine(context) as crew,

@@ -24,7 +24,7 @@ from builder.pipeline import judging, predictions
 from builder.pipeline.context import Context
 from builder.pipeline.judging import join_rows, list_examples
 from builder.reviews.text import View
-from builder.store import db, labels, reviews, runs, triplets
+from builder.store import db, reviews, runs, triplets
 from builder.store.triplets import JudgedTriplet
 
 SPLITS = ("train", "valid", "test")
@@ -92,10 +92,10 @@ def finish_round(
         if rate is not None:
             rate(source)
         if result.training is None:
-            labels.train_on(connection, result.variant, result.number, source)
+            triplets.train_on(connection, result.variant, result.number, source)
         else:
-            labels.set_training(connection, result.variant, result.number, result.training)
-        read, total, kept = labels.training_counts(connection, result.variant, result.number, rules)
+            triplets.set_training(connection, result.variant, result.number, result.training)
+        read, total, kept = triplets.training_counts(connection, result.variant, result.number, rules)
         counts = counts or RoundCounts(triplets.count(connection, rules, "train"), kept, total - kept)
         done = runs.Round(
             result.variant, result.number, context.key, result.digest, read, total, counts.predicted, counts.accepted,

@@ -20,10 +20,10 @@ from builder.core.config import flat
 from builder.core.settings import Config
 from builder.pipeline.context import Context
 from builder.release.reading import Existing, existing, rows
-from builder.reviews.dedup.assignment import RANK, Groups, assign, norm_hash
-from builder.reviews.dedup.near_duplicates import alike, among, bigrams, clusters, disputed, links, normal
-from builder.reviews.dedup.rare_pairs import Texts
-from builder.reviews.privacy import masking as privacy
+from builder.reviews import masking as privacy
+from builder.reviews.assignment import RANK, Groups, assign, norm_hash
+from builder.reviews.near_duplicates import alike, among, bigrams, clusters, disputed, links, normal
+from builder.reviews.rare_pairs import Texts
 from builder.store import reviews, runs
 from builder.store.queries import public_id
 

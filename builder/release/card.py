@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from builder.core.annotators import NOT_STATED
 from builder.core.licences import known_to_hubs
+from builder.core.wording import NOT_STATED
 from builder.release import layers, origin, parquet, sections
 from builder.release.manifest import MASKED, MASKING, UNMASKED, Content, Facts, interval, size_of
 from builder.release.reading import kept_columns

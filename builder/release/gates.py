@@ -24,9 +24,9 @@ from builder.core.wording import counted
 from builder.release import parquet
 from builder.release.export.records import ReviewRow, TripletRow, element, mismatch
 from builder.release.reading import FORMAT, is_bounded
-from builder.reviews.dedup.near_duplicates import links, normal
-from builder.reviews.dedup.rare_pairs import Texts
-from builder.reviews.privacy import masking as privacy
+from builder.reviews import masking as privacy
+from builder.reviews.near_duplicates import links, normal
+from builder.reviews.rare_pairs import Texts
 from builder.reviews.text import hashed
 
 _HALF = re.compile("[\ud800-\udfff]")

@@ -13,10 +13,9 @@ import json
 import re
 from pathlib import PurePath
 
-from builder.core.annotators import NOT_STATED, name_annotators
 from builder.core.licences import is_spdx_name
 from builder.core.settings import CORE, RESTAURANT
-from builder.core.wording import counted
+from builder.core.wording import NOT_STATED, counted, name_annotators
 from builder.release.manifest import Facts
 
 # ---- Sentences on origin

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from builder.core.annotators import ANNOTATORS
 from builder.core.errors import ReleaseError
 from builder.core.files import parse_json
+from builder.core.wording import ANNOTATORS
 from builder.release.export.records import ReviewRow, completed
 
 # ---- Shapes of manifest.json and metadata.json

@@ -14,9 +14,8 @@ import json
 import re
 from collections.abc import Mapping
 
-from builder.core.annotators import describe_annotators
 from builder.core.records import Element
-from builder.core.wording import counted
+from builder.core.wording import counted, describe_annotators
 from builder.release import origin
 from builder.release.export.records import ElementRow, ReviewRow, element_row
 from builder.release.manifest import Facts, interval, markdown, metric_name, sentence, system_name

@@ -10,7 +10,7 @@ from statistics import mean, median
 
 from builder.core.records import POLARITIES, VERDICTS
 from builder.release.export.records import ReviewRow
-from builder.reviews.privacy.masking import REPLACEMENTS
+from builder.reviews.masking import REPLACEMENTS
 
 Numbers = Mapping[str, object]
 _MASKS = re.compile("|".join(map(re.escape, REPLACEMENTS.values())))

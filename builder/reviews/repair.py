@@ -4,19 +4,22 @@ In: a text as given. Out: the text with HTML entities, tags and Excel's escapes 
 stand for, Kangxi radicals and compatibility forms as ordinary characters, private-use characters as blanks, without
 control and zero-width characters, and with words joined whose characters stand apart (味 道 很 好); and the stored code
 points of each character.
+
+For a search texts are folded: both scripts, widths and letter cases are one.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import unescape
 from html.entities import html5
 from itertools import pairwise
 from typing import NamedTuple
 
-from builder.reviews.script import HAN, HAN_RANGES
+from builder.core.records import Span
+from builder.reviews.script import HAN, HAN_RANGES, converter
 
 _LEGACY = "|".join(sorted((name for name in html5 if not name.endswith(";")), key=len, reverse=True))
 _BLOCKS = "address|article|aside|blockquote|br|center|dd|div|dl|dt|h[1-6]|hr|li|ol|p|section|table|tbody|td|th|tr|ul"
@@ -55,9 +58,7 @@ _APART = re.compile(rf"(?<!\S)[{HAN_RANGES}][^\S\n]{{1,3}}[{HAN_RANGES}](?!\S)")
 _TOKEN = re.compile(r"\S+")
 _WORD = re.compile(r"\w\w")
 _LEAST, _WIDEST = 4, 3
-"""Han characters in a row, each by itself, that are words spaced out (two or three may be clauses); and the most blanks
-between them.
-"""
+"""So many Han characters in a row, each by itself, are words spaced out; and the most blanks between them."""
 
 
 class Repaired(NamedTuple):
@@ -161,3 +162,59 @@ def _row_gaps(row: Sequence[re.Match[str]]) -> _Pieces:
     gaps = [(token.end(), after.start()) for token, after in pairwise(row)]
     width = min(end - start for start, end in gaps)
     yield from ((start, end, "") for start, end in gaps if end - start == width)
+
+
+# ---- Folded for a search
+
+INVISIBLE = re.compile(
+    "[\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]"
+)
+SHOWN_AS = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F) if chr(code) not in "，！？：；（）～"}
+SHOWN_AS |= dict.fromkeys("\r\v\f\x85\u2028\u2029", "\n")
+
+
+class _Folds(dict[int, str]):
+    """Code point -> what a search compares, for `str.translate`; filled as characters come."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        if INVISIBLE.match(char):
+            folded = ""
+        else:
+            lower = SHOWN_AS.get(char, FORMS[char] or char).lower()
+            simple = converter("t2s")(lower) if len(lower) == 1 and HAN.match(lower) else lower
+            folded = simple if len(simple) == 1 else char
+            folded = " " if folded.isspace() else folded
+        self[code] = folded
+        return folded
+
+
+_folds = _Folds()
+
+
+def fold(text: str) -> str:
+    """`text` for comparison in a search: both scripts, widths and letter cases are one, invisible characters are gone.
+
+    Each character by itself, so that whatever stands in a text stands in its fold too: fold(a + b) == fold(a) +
+    fold(b).
+    """
+    return text.translate(_folds)
+
+
+def folded_spans(text: str, words: Iterable[str]) -> list[Span]:
+    """Where folded `words` stand in `text`: merged spans of its code points, for showing a search's hits."""
+    starts = [i for i, char in enumerate(text) for _ in fold(char)]
+    whole = fold(text)
+    hits = sorted(
+        (starts[match.start()], starts[match.end() - 1] + 1)
+        for word in words
+        if word
+        for match in re.finditer(re.escape(word), whole)
+    )
+    merged: list[Span] = []
+    for start, end in hits:
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return merged

@@ -32,9 +32,7 @@ _NOODLES = re.compile(
 
 @cache
 def converter(name: str) -> Callable[[str], str]:
-    """OpenCC conversion `name` (s2tw, t2s, …) that never changes a length: where phrases would, single characters are
-    used.
-    """
+    """OpenCC conversion `name` (s2tw, t2s, …) that keeps lengths: where phrases would not, it converts characters."""
     from opencc import OpenCC
 
     convert = OpenCC(name).convert
@@ -77,9 +75,7 @@ _votes = _Votes()
 
 
 def script_of(text: str) -> Script:
-    """Which script a text is written in; `mixed` if a fifth or more of the telling characters belong to the other
-    one.
-    """
+    """Which script a text is written in; `mixed` if a fifth or more of the telling characters are of the other."""
     votes = list(map(_votes.__getitem__, text))
     telling = len(votes) - votes.count(0)
     if not telling:
@@ -89,9 +85,7 @@ def script_of(text: str) -> Script:
 
 
 class Variants:
-    """Spelling variants and what is read instead, of equal length (lexicons/variants.tsv); replaced in one pass,
-    longest first.
-    """
+    """Spelling variants and what is read instead, of equal length; replaced in one pass, longest first."""
 
     def __init__(self, table: Mapping[str, str]) -> None:
         self._table = dict(table)
@@ -113,9 +107,7 @@ class Variants:
 
 
 def _by_telling(word: str, read: str) -> str:
-    """An expression that finds `word` from the character that is replaced: that one is rare, a word's first character
-    may be 不.
-    """
+    """An expression that finds `word` from the character that is replaced, which is rarer than its first one."""
     at = next(i for i, (a, b) in enumerate(zip(word, read, strict=True)) if a != b)
     return f"{re.escape(word[at])}(?<={re.escape(word[: at + 1])}){re.escape(word[at + 1 :])}"
 

@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import Literal
 
 from builder.core.records import Element, Span
-from builder.reviews.repair import Repaired, repair
+from builder.reviews.repair import INVISIBLE, SHOWN_AS, Repaired, repair
 from builder.reviews.script import HAN, Script, Variants, find_other_language, script_of, to_traditional
 
 _SHARE = 0.5
@@ -118,9 +118,7 @@ def _are_of_a_service(marks: Sequence[re.Match[str]]) -> bool:
 
 
 def _part(text: str, marks: Sequence[re.Match[str]], end: int) -> tuple[list[Span], list[Span]]:
-    """The spans of the original, each thing once, and those of the translation. What stands before any mark is
-    original.
-    """
+    """The spans of the original, each thing once, and of the translation. What stands before any mark is original."""
     parts: dict[bool, list[Span]] = {True: [], False: []}
     original, at = True, 0
     for mark in marks:
@@ -172,13 +170,8 @@ def _find_reply(text: str) -> int:
     return len(text)
 
 
-INVISIBLE = re.compile(
-    "[\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]"
-)
 _SENTENCE_END = frozenset("。！？!?…\n")
 _CLAUSE_END = frozenset('，,；;：:～~()（）「」『』【】《》〈〉[]"“”|/')
-SHOWN_AS = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F) if chr(code) not in "，！？：；（）～"}
-SHOWN_AS |= dict.fromkeys("\r\v\f\x85\u2028\u2029", "\n")
 # What a view shows otherwise than a repaired text: the above, and as a space every tab, surrogate and space.
 _OTHERWISE = re.compile(f"[{''.join(SHOWN_AS)}" + r"\t\xa0\u1680\u2000-\u200a\u202f\u205f\u3000\ud800-\udfff]")
 MAX_REPEAT = 2
@@ -283,9 +276,7 @@ def repaired_view(text: str) -> View:
 
 
 def _read_places(text: str) -> tuple[Repaired, Sequence[int]]:
-    """The repaired text, and the places of its characters that are read. The blank or mark behind a part stands between
-    it and the next.
-    """
+    """The repaired text, and the places of its characters that are read. A blank or mark behind a part parts it."""
     repaired = repair(text)
     spans = find_read_spans(repaired.text)
     if spans == ((0, len(repaired.text)),):
@@ -305,9 +296,7 @@ def _without_runs(text: str, places: Sequence[int]) -> list[int]:
 
 
 def _boundary(text: str, i: int) -> Literal["", "clause", "sentence"]:
-    """What the character at i ends. A space ends a clause only beside a Han character or a mark: `cp 值` and `so good`
-    stay.
-    """
+    """What the character at i ends. A space ends a clause only beside a Han character or a mark: `cp 值` stays."""
     char = text[i]
     if char in _SENTENCE_END:
         return "sentence"
@@ -372,9 +361,7 @@ def sentences(parts: list[Clause]) -> list[Span]:
 
 
 def hashed(text: str, size: int = 16) -> bytes:
-    """So many bytes by which texts are told apart where all of them would fill the memory; lone surrogates are hashed
-    too.
-    """
+    """So many bytes that tell texts apart where all of them would fill the memory; lone surrogates are hashed too."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
 
 

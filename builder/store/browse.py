@@ -22,7 +22,7 @@ from typing import Literal
 
 from builder.core.records import Triplet
 from builder.core.wording import counted
-from builder.reviews.folding import fold
+from builder.reviews.repair import fold
 from builder.reviews.script import converter, script_of
 from builder.store import db, queries, released, triplets
 from builder.store.triplets import RULES_REPEATED
@@ -30,9 +30,7 @@ from builder.store.triplets import RULES_REPEATED
 # ---- The pages' copy
 
 RELEASED, RULES, MODELS, GOLD, LEFT_OUT = (1 << bit for bit in range(5))
-"""Bits of `triplet_facets.kinds`: the last release holds it; rules, a model, a person propose it; the release left it
-out.
-"""
+"""Bits of `triplet_facets.kinds`: the release holds it; rules, a model, a person propose it; it was left out."""
 ALL = RELEASED | RULES | MODELS | GOLD | LEFT_OUT
 TABLES = ("review_list", "triplet_facets", "word_counts")
 
@@ -95,9 +93,7 @@ def _statements(script: str) -> list[str]:
 
 
 def _count_words(connection: sqlite3.Connection, role: str, released_there: bool) -> Iterator[tuple[object, ...]]:
-    """A row for each word of a role; before a release all candidates count. How it is shown: as it is written
-    most often in a script, else converted.
-    """
+    """A row for each word of a role, as each script writes it most often; before a release all candidates count."""
     rows = connection.execute(
         f"SELECT f.{role}, t.{role}, t.polarity, count(*), sum(f.kinds & {RELEASED} > 0)"
         " FROM triplets t JOIN triplet_facets f ON f.review = t.review AND f.triplet = t.id GROUP BY 1, 2, 3"
@@ -161,18 +157,14 @@ class Restored:
 
 
 def snapshot(workdir: Path, target: Path) -> None:
-    """Copy the database as it stands now, a running build's last commit included, into `target` and make the flat
-    table.
-    """
+    """Copy the database as it stands, a running build's last commit included, into `target`; make the flat table."""
     with db.reading(workdir) as connection, closing(sqlite3.connect(target, isolation_level=None)) as copy:
         connection.backup(copy)
         finish(copy)
 
 
 def finish(connection: sqlite3.Connection) -> None:
-    """Make the flat table with an index for every facet, and let the file be read where it lies, without a log beside
-    it.
-    """
+    """Make the flat table with an index for every facet, and let the file be read without a log beside it."""
     connection.execute("PRAGMA journal_mode = OFF")
     connection.executescript(f"BEGIN; DROP TABLE IF EXISTS {TABLE}; {_LIST}")
     for column in _INDEXED:
@@ -198,9 +190,7 @@ def restore(connection: sqlite3.Connection, rows: Sequence[tuple[int, Restored]]
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What the overview begins with: numbers of the last release by name, or of the candidates where there is none;
-    and a sentence about what they were chosen from.
-    """
+    """What the overview begins with: numbers of the last release, or of candidates, and what they were chosen from."""
 
     tiles: dict[str, int]
     of: str
@@ -288,9 +278,7 @@ class Partner:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word as a script shows it, its spellings, its counts by polarity, and rows (value, POS, NEG, NEU) by stars,
-    month and source.
-    """
+    """A word as a script shows it, its spellings, its counts, and rows (value, POS, NEG, NEU) by stars and more."""
 
     role: Role
     word: str
@@ -309,9 +297,7 @@ _POLARITIES = "sum(f.polarity = 'POS') AS POS, sum(f.polarity = 'NEG') AS NEG, s
 def list_words(
     connection: sqlite3.Connection, role: Role, script: Script, limit: int, part: str | None = None
 ) -> list[Counts]:
-    """Words of a role, most frequent first, as `script` writes them, with the folded word: those that are released, or
-    those that hold a folded `part`.
-    """
+    """Words of a role, most frequent first, as `script` writes them: those released, or those that hold a `part`."""
     rows = connection.execute(
         f"SELECT word, {script}, POS, NEG, NEU FROM word_counts WHERE role = ?1 AND iif(?2 IS NULL, released,"
         " instr(word, ?2)) ORDER BY released DESC, candidates DESC, word LIMIT ?3",

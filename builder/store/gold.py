@@ -1,6 +1,4 @@
-"""What people and models say about the candidates of a pool: writing, reading, who disagrees, what was decided; raw
-answers of judges.
-"""
+"""What people and models say about the candidates of a pool, what was decided, and raw answers of judges."""
 
 from __future__ import annotations
 
@@ -10,8 +8,10 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from builder.core.records import Label, Span
+from builder.core.records import Label, Pool, Span
+from builder.core.wording import Annotators
 from builder.store.pools import now
+from builder.store.pools import read as read_pool
 
 Labels = dict[str, dict[int, Label]]
 """Annotator -> candidate id -> label."""
@@ -164,9 +164,7 @@ def decisions(connection: sqlite3.Connection, pool: str) -> dict[int, Label]:
 
 
 def final(connection: sqlite3.Connection, pool: str) -> dict[int, tuple[Label, str]]:
-    """Candidate id -> (label, how): adjudicated, agreed, majority or single. Open disputes and unlabelled candidates
-    are absent.
-    """
+    """Candidate id -> (label, how): adjudicated, agreed, majority or single. Open disputes are absent."""
     rows = connection.execute(
         "SELECT f.candidate, f.label, f.polarity, f.spans, f.how FROM final_labels f"
         " JOIN candidates c ON c.id = f.candidate"
@@ -210,3 +208,75 @@ def _label(label: str | None, polarity: str | None, spans: str | None, note: str
         return tuple((start, end) for start, end in given[name]) if name in given else None
 
     return Label(label, polarity, at("aspect"), at("opinion"), note)  # type: ignore[arg-type]  # the table checks both
+
+
+# ---- What the report and the layers of the test split read
+
+
+@dataclass(frozen=True, slots=True)
+class LabelPool:
+    """A pool with all that was said about it but for abstentions. `kinds`: of every annotator; `labels`: annotator ->
+    candidate -> label; `final`: what people decided, by candidate.
+    """
+
+    pool: Pool
+    kinds: dict[str, str]
+    labels: dict[str, dict[int, Label]]
+    final: dict[int, Label]
+
+
+def labelled_pools(connection: sqlite3.Connection) -> list[LabelPool]:
+    """Every pool, oldest first; but for audits, which hold a few triplets of a review and are no gold of it."""
+    kinds = dict(connection.execute("SELECT name, kind FROM annotators ORDER BY id").fetchall())
+    ids = connection.execute("SELECT id FROM pools WHERE config ->> '$.kind' IS NOT 'audit' ORDER BY created, id")
+    return [_pool(connection, i, kinds) for (i,) in ids.fetchall()]
+
+
+def _pool(connection: sqlite3.Connection, pool: str, kinds: dict[str, str]) -> LabelPool:
+    by_kind = of_pool(connection, pool)
+    given = {name: {i: label for i, label in by_kind.get(name, {}).items() if label.label} for name in kinds}
+    decided = {i: label for i, (label, _) in sorted(final(connection, pool).items())}
+    return LabelPool(read_pool(connection, pool), kinds, {name: own for name, own in given.items() if own}, decided)
+
+
+GOLD, SILVER = "gold", "silver"
+"""The sources of the layers, and what release rows call their annotation."""
+KINDS = {GOLD: "gold", SILVER: "llm"}
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledLayer:
+    """A layer by its name, with the id of its source, who labelled it, and the row ids of its reviews."""
+
+    name: str
+    source: int
+    labelled_by: str
+    annotators: Annotators
+    reviews: frozenset[int]
+
+
+def put_layer(connection: sqlite3.Connection, source: int, reviews: Iterable[int]) -> None:
+    """Note the reviews that a layer's source labelled."""
+    connection.executemany(
+        "INSERT INTO labelled_reviews (source, review) VALUES (?,?)", ((source, review) for review in reviews)
+    )
+
+
+def layers(connection: sqlite3.Connection) -> dict[str, LabelledLayer]:
+    """Name -> layer, gold first; empty where nothing was labelled."""
+    sources = connection.execute(
+        "SELECT s.name, s.id, coalesce(s.labelled_by, ''), coalesce(s.annotators, '') FROM sources s"
+        " WHERE s.name IN ('gold', 'silver') AND s.id IN (SELECT source FROM labelled_reviews) ORDER BY s.name"
+    ).fetchall()
+    return {
+        name: LabelledLayer(
+            name,
+            source,
+            labelled_by,
+            annotators,
+            frozenset(
+                row[0] for row in connection.execute("SELECT review FROM labelled_reviews WHERE source = ?", (source,))
+            ),
+        )
+        for name, source, labelled_by, annotators in sources
+    }

@@ -22,9 +22,7 @@ TRIPLET_FILTERS = ("polarity", "rule", "category", "confidence")
 WORD_FILTERS = ("aspect", "opinion")
 _COLUMNS = {"confidence": "t.tenth", "category": "t.category"}
 _BY_VALUE = ("rating", "confidence")
-"""Histograms in the order of their values, as months, of which the last come first; the others have the longest bar
-first.
-"""
+"""Histograms in the order of their values, as months, whose last come first; others have the longest bar first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +103,7 @@ def neighbours(connection: sqlite3.Connection, filters: Filters, review: int, to
 
 
 def histogram(connection: sqlite3.Connection, filters: Filters, name: str, most: int = BARS) -> list[tuple[str, int]]:
-    """(value, reviews) of a filter under all other ones: so many reviews the list will have. One more than `most` where
-    there are more.
-    """
+    """(value, reviews) of a filter under all other ones; one row more than `most` where there are more."""
     if name in REVIEW_FILTERS:
         where, given = _reviews(filters, name)
         statement = f"SELECT r.{name}, count(*) AS number FROM review_list r WHERE {where} GROUP BY 1"

@@ -105,9 +105,7 @@ def summarise(connection: sqlite3.Connection) -> list[tuple[str, str, int, int, 
 
 
 def chosen(connection: sqlite3.Connection, pool: str | None) -> str:
-    """The id of the pool whose id begins with `pool`, of the latest if None; QueryError where there is none or there
-    are several.
-    """
+    """The id of the pool whose id begins with `pool`, of the latest if None; QueryError unless there is one."""
     known = [row[0] for row in connection.execute("SELECT id FROM pools ORDER BY rowid DESC")]
     if not known:
         raise QueryError("there is no pool yet", fix="make one with `builder gold pool`")
@@ -177,9 +175,7 @@ def _sources(connection: sqlite3.Connection, pool: str) -> Mapping[int, tuple[tu
 
 
 def released(connection: sqlite3.Connection) -> tuple[str, list[PoolReview]]:
-    """(version of the last release, its reviews that no person labelled, each with its triplets and who proposed them);
-    ("", []) without a release.
-    """
+    """(version of the last release, its reviews that no person labelled, with triplets); ("", []) without one."""
     version = read_value(connection, "SELECT max(version) FROM released")
     if version is None:
         return "", []
@@ -215,9 +211,7 @@ def is_audit(connection: sqlite3.Connection, pool: str) -> bool:
 
 
 def complete(connection: sqlite3.Connection, pool: str) -> frozenset[int]:
-    """Ids of the pool's reviews in which somebody looked for what is missing:
-    marked complete, or with a triplet added.
-    """
+    """Ids of the pool's reviews in which somebody looked for what is missing: complete, or with a triplet added."""
     rows = connection.execute(
         "SELECT k.review FROM checked_reviews k JOIN pool_reviews r ON r.id = k.review WHERE r.pool = ?1"
         " UNION SELECT c.review FROM candidates c JOIN pool_reviews r ON r.id = c.review"

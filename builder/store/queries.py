@@ -59,9 +59,7 @@ def bytes_of(row: Sequence[object]) -> int:
 
 
 def counted_rows(most: int) -> Callable[[sqlite3.Cursor, tuple[Any, ...]], sqlite3.Row]:
-    """A row factory (of `sqlite3.Row`) that raises `AnswerTooLarge` once the rows of a cursor hold over `most`
-    bytes.
-    """
+    """A row factory (`sqlite3.Row`) that raises AnswerTooLarge once the rows of a cursor hold over `most` bytes."""
     current: sqlite3.Cursor | None = None
     size = 0
 
@@ -150,9 +148,7 @@ def names() -> list[str]:
 
 
 def lookup(name: str) -> Named:
-    """A query of `queries/`. Its leading comments: the title, lines of description, `needs WHAT`, and
-    `:name for example VALUE` for each parameter.
-    """
+    """A query of `queries/`. Its comments: title, description, `needs WHAT`, and `:name for example VALUE` lines."""
     if name not in names():
         raise ConfigError(f"unknown query {name!r}", fix=did_you_mean(name, names()) + "known: " + ", ".join(names()))
     lines = (files("builder.store") / "queries" / f"{name}.sql").read_text(encoding="utf-8").splitlines()
@@ -231,9 +227,7 @@ def _fetch(cursor: sqlite3.Cursor, limit: int | None, megabytes: int) -> list[tu
 
 
 def _known(connection: sqlite3.Connection, statement: str, refusal: str) -> str:
-    """What there is instead of a name that there is not: the tables, or the columns of the tables that the statement
-    names.
-    """
+    """What there is in place of a name that is not: the tables, or the columns of the tables in the statement."""
     if "no such table" in refusal:
         missing = refusal.rpartition(": ")[2]
         return did_you_mean(missing, _tables(connection)) + "known: " + ", ".join(_tables(connection))

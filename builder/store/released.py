@@ -18,7 +18,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from builder.core.records import Polarity
-from builder.reviews.folding import fold
+from builder.reviews.repair import fold
 from builder.store.queries import public_id
 from builder.store.triplets import BITS, HASH
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from builder.core.records import Span
-from builder.reviews.folding import fold
+from builder.reviews.repair import fold
 from builder.store import queries, released, runs
 from builder.store.triplets import RULES_REPEATED
 
@@ -17,9 +17,7 @@ Rows = list[tuple[str | int | float | None, ...]]
 
 @dataclass(frozen=True, slots=True)
 class StoredSource:
-    """Who proposes or judges: `kind` is rules, model, discriminator, gold or llm. `annotators`: who labelled gold,
-    as far as somebody says.
-    """
+    """Who proposes or judges: `kind` is rules, model, discriminator, gold or llm. `annotators`: who labelled gold."""
 
     id: int
     name: str
@@ -46,9 +44,7 @@ def sources(connection: sqlite3.Connection) -> list[StoredSource]:
 
 
 def by_source(connection: sqlite3.Connection) -> Rows:
-    """(source, split, reviews with a triplet, triplets, POS, NEG, NEU), splits of a source in the order train, valid,
-    test.
-    """
+    """(source, split, reviews with a triplet, triplets, POS, NEG, NEU), splits in the order train, valid, test."""
     return connection.execute(
         "SELECT s.name, r.split, count(DISTINCT t.review), count(*), sum(t.polarity = 'POS'), sum(t.polarity = 'NEG'),"
         " sum(t.polarity = 'NEU')"
@@ -80,9 +76,7 @@ def figures(connection: sqlite3.Connection) -> list[dict[str, str | float | None
 
 
 def totals(connection: sqlite3.Connection) -> tuple[int, int, int, int]:
-    """Distinct (triplets, aspects, opinions, reviews with a triplet) of all sources together; a word in both scripts is
-    one.
-    """
+    """Distinct (triplets, aspects, opinions, reviews with a triplet) of all sources; a word in both scripts is one."""
     connection.create_function("fold", 1, fold, deterministic=True)
     row = connection.execute(
         "SELECT count(*), count(DISTINCT fold(aspect)), count(DISTINCT fold(opinion)), count(DISTINCT review)"
@@ -177,9 +171,7 @@ def lexicon_uses(connection: sqlite3.Connection) -> Iterator[tuple[str | None, b
 
 
 def words(connection: sqlite3.Connection, column: str) -> list[tuple[str, int, int, int, int]]:
-    """(word, triplets, POS, NEG, NEU) of every aspect or opinion of the release, as the texts write it; of the
-    candidates where nothing is released yet.
-    """
+    """(word, triplets, POS, NEG, NEU) of every aspect or opinion of the release, or else of the candidates."""
     assert column in ("aspect", "opinion"), column
     chosen = "released_triplets" if released.totals(connection)["triplets"] else "triplets"
     return connection.execute(
@@ -189,9 +181,7 @@ def words(connection: sqlite3.Connection, column: str) -> list[tuple[str, int, i
 
 
 def judged(connection: sqlite3.Connection, polarity: str) -> list[tuple[str, str, int]]:
-    """(aspect, opinion, triplets) of a polarity in the release, as the texts write them; of the candidates where
-    nothing is released yet.
-    """
+    """(aspect, opinion, triplets) of a polarity in the release, or in the candidates where nothing is released."""
     chosen = "released_triplets" if released.totals(connection)["triplets"] else "triplets"
     return connection.execute(
         f"SELECT aspect, opinion, count(*) FROM {chosen} WHERE polarity = ? GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2",

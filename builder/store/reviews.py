@@ -1,6 +1,4 @@
-"""Reviews, their words as a backend read them, and rejected rows: writing and streaming. One function, one statement
-or two.
-"""
+"""Reviews, their words as a backend read them, and rejected rows. One function, one statement or two."""
 
 from __future__ import annotations
 
@@ -19,9 +17,7 @@ NewReview = tuple[str, str, str | None, str | None, float | None, str, int, str,
 
 
 def clear(connection: sqlite3.Connection) -> None:
-    """Drop everything that was ingested, and with it (foreign keys) all that was made of it; the splits of texts stay
-    remembered.
-    """
+    """Drop everything that was ingested, and all that was made of it; the splits of texts stay remembered."""
     connection.execute("DELETE FROM verdicts")
     connection.execute("DELETE FROM training_sets")
     connection.execute("DELETE FROM proposals")
@@ -160,17 +156,13 @@ def distinct_keys(connection: sqlite3.Connection, keys: Sequence[str]) -> set[st
 
 
 def set_clusters(connection: sqlite3.Connection, clusters: Iterable[tuple[int, int]]) -> None:
-    """Replace what is known of near-duplicates by `clusters` of (review id, id of the first review that says nearly
-    the same).
-    """
+    """Replace near-duplicates by `clusters` of (review id, id of the first review that says nearly the same)."""
     connection.execute("DELETE FROM near_duplicates")
     connection.executemany("INSERT INTO near_duplicates (review, cluster) VALUES (?,?)", clusters)
 
 
 def remember_splits(connection: sqlite3.Connection, ids: Iterable[int] | None = None) -> None:
-    """By norm_hash, those of all reviews, or of some. Texts that are not among them keep theirs, so that they find it
-    again when they come back.
-    """
+    """By norm_hash, those of all reviews, or of some. Other texts keep theirs for when they come back."""
     among = "" if ids is None else " AND id IN (SELECT value FROM json_each(?))"
     connection.execute(
         "INSERT OR REPLACE INTO splits (norm_hash, split)"
@@ -286,9 +278,7 @@ def ingest_counts(connection: sqlite3.Connection) -> dict[str, int | float | str
 
 
 def near_counts(connection: sqlite3.Connection) -> dict[str, int | float | str]:
-    """Reviews that are near-duplicates of an earlier one, and those that are in no split because they are like
-    reviews of several.
-    """
+    """Near-duplicates of an earlier review, and reviews in no split, for they are like reviews of several."""
     near = read_value(connection, "SELECT count(*) FROM near_duplicates WHERE cluster <> review")
     nowhere = read_value(connection, "SELECT count(*) FROM reviews WHERE duplicate_of IS NULL AND split IS NULL")
     return {"near_duplicates": near, "in_no_split": nowhere}

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from builder.core.errors import QueryError
-from builder.reviews.folding import fold
+from builder.reviews.repair import fold
 from builder.reviews.script import HAN, HAN_RANGES
 from builder.store import db, runs
 
@@ -46,9 +46,7 @@ class Hits:
 
 
 def pairs(folded: str) -> str:
-    """A folded text as the index stores it, one token for each character and its successor: alphanumeric, so that no
-    tokenizer cuts it.
-    """
+    """A folded text as the index stores it: a token for each character and its successor, which no tokenizer cuts."""
     return "z".join([f"{ord(folded[0]):x}", *map(_twice.__getitem__, folded[1:]), f"{ord(_END):x}"]) if folded else ""
 
 
@@ -89,9 +87,7 @@ def match(words: Sequence[str]) -> str:
 
 
 def words_of(query: str) -> list[str]:
-    """The words of a search box: white space parts them, quotation marks hold them together, an unclosed one is a
-    character.
-    """
+    """The words of a search box: white space parts them, quotation marks hold them together unless unclosed."""
     return [held or word for held, word in re.findall(r'"([^"]+)"|(\S+)', query)]
 
 

@@ -24,9 +24,7 @@ from builder.store.queries import public_id, read_value
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`released` is None where that cannot be told: there is no release, or one of an older builder, which kept no
-    list.
-    """
+    """`released` is None where that cannot be told: without a release, or with one of which no list was kept."""
 
     released: bool | None
     text: str
@@ -94,9 +92,7 @@ class JudgeVerdict:
 
 @dataclass(frozen=True, slots=True)
 class TripletStory:
-    """A triplet, its id in a release, every step of its story in order, what became of it in the release, and what
-    judges say of it.
-    """
+    """A triplet, its id in a release, its story in order, what became of it, and what judges say of it."""
 
     stored: StoredTriplet
     public: str

@@ -1,9 +1,8 @@
 """Triplets, proposals and verdicts, written and streamed.
 
 A triplet is stored once however many sources propose it. Its row has its id, its columns, its spans and its reasons.
-
-The table `lexicon_use` says which lexicon words the rules' triplets rest on. It is counted at the end of the stage
-seed.
+Training sets say which triplets each variant trains on, round by round. The table `lexicon_use` says which words of the
+lexicon the rules' triplets rest on. It is counted at the end of the stage seed.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from builder.core.annotators import Annotators
 from builder.core.records import Element, Polarity, ReadWord, Reasons, StoredTriplet, Triplet, Verdict
+from builder.core.wording import Annotators
 from builder.store import db
 from builder.store.queries import read_value
 from builder.store.reviews import PROPOSED_FOR
@@ -145,9 +144,7 @@ def source(
 
 
 RULES_REPEATED = "rules"
-"""The signature of a model's source that only repeats what the rules propose, where nothing
-judged: it is no second opinion.
-"""
+"""The signature of a model that only repeats what the rules propose, where nothing judged: no second opinion."""
 
 
 def source_id(connection: sqlite3.Connection, name: str) -> int | None:
@@ -164,9 +161,7 @@ def require_source(connection: sqlite3.Connection, name: str) -> int:
 
 
 def clear(connection: sqlite3.Connection) -> None:
-    """Forget every source and triplet. A triplet keeps the full phrases of whoever proposed it first, so none may
-    outlive the first source.
-    """
+    """Forget every source and triplet: a triplet keeps the full phrases of its first source, so none may outlive it."""
     connection.execute("DELETE FROM sources")
     connection.execute("DELETE FROM training_sets")
     connection.execute("DELETE FROM triplets")
@@ -230,9 +225,7 @@ def _insert_rows(connection: sqlite3.Connection, rows: Iterable[tuple[object, ..
 
 
 def proposed_by(connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int, tuple[str, ...]]]) -> None:
-    """Note that `source` proposes stored triplets, `rows` of (triplet id, rules): what a release tells, which keeps
-    no evidence.
-    """
+    """Note that `source` proposes stored triplets, `rows` of (triplet id, rules) of a release, without evidence."""
     stories = ((i, rules, json.dumps([("rule", rule) for rule in rules], ensure_ascii=False)) for i, rules in rows)
     proposals = ((source, i, None, rules[0] if rules else None, story, *(None,) * 5) for i, rules, story in stories)
     connection.executemany(_PROPOSE, proposals)
@@ -335,6 +328,49 @@ def subset(connection: sqlite3.Connection, ids: Sequence[int], most: int | None 
 def signatures(connection: sqlite3.Connection) -> dict[str, str]:
     """Source name -> its signature, gold left out."""
     return dict(connection.execute("SELECT name, signature FROM sources WHERE kind <> 'gold' ORDER BY id"))
+
+
+# ---- Training sets
+
+
+def set_training(connection: sqlite3.Connection, variant: str, round_: int, ids: Iterable[int]) -> None:
+    """Store the training set of a round: the ids of its triplets."""
+    connection.execute("DELETE FROM training_sets WHERE variant = ? AND round = ?", (variant, round_))
+    connection.executemany(
+        "INSERT INTO training_sets (variant, round, triplet) VALUES (?,?,?)", ((variant, round_, i) for i in ids)
+    )
+
+
+def train_on(connection: sqlite3.Connection, variant: str, round_: int, source: int) -> None:
+    """Make what a source proposes for the train split the training set of a round."""
+    connection.execute("DELETE FROM training_sets WHERE variant = ? AND round = ?", (variant, round_))
+    connection.execute(
+        "INSERT INTO training_sets (variant, round, triplet) SELECT ?, ?, p.triplet"
+        " FROM proposals p JOIN reviews r ON r.id = p.triplet >> 31 WHERE p.source = ? AND r.split = 'train'",
+        (variant, round_, source),
+    )
+
+
+def training_counts(connection: sqlite3.Connection, variant: str, round_: int, source: int) -> tuple[int, int, int]:
+    """Of a training set the reviews, the triplets, and of these those that a source proposes too."""
+    reviews, total, shared = connection.execute(
+        "SELECT count(DISTINCT s.triplet >> 31), count(*), count(p.triplet) FROM training_sets s"
+        " LEFT JOIN proposals p ON p.triplet = s.triplet AND p.source = ? WHERE s.variant = ? AND s.round = ?",
+        (source, variant, round_),
+    ).fetchone()
+    return reviews, total, shared
+
+
+def training(
+    connection: sqlite3.Connection, variant: str, round_: int, within: tuple[int, int] = EVERY
+) -> Iterator[StoredTriplet]:
+    """S_round of a variant, by review and place; `within`: of the reviews from one row id to another."""
+    rows = connection.execute(
+        f"SELECT {TRIPLET_COLUMNS} FROM training_sets s CROSS JOIN triplets t ON t.id = s.triplet"
+        " WHERE s.variant = ? AND s.round = ? AND s.triplet BETWEEN ? AND ? ORDER BY s.triplet",
+        (variant, round_, within[0] << BITS, within[1] << BITS | HASH),
+    )
+    yield from map(restore, rows)
 
 
 # ---- Use of the lexicon

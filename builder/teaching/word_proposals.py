@@ -30,7 +30,7 @@ from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.packs import Pack
 from builder.language.lexicon.resources import Lexicon
 from builder.pipeline.rule_report import quote
-from builder.reviews.privacy.place_names import tagged
+from builder.reviews.place_names import tagged
 from builder.reviews.script import HAN, converter
 from builder.reviews.text import View, view
 

@@ -13,8 +13,7 @@ from faithfulness import read_faithfulness
 from builder.augment.settings import METHODS
 from builder.engine.rows import OPINION_STATES, UNIT_PROPERTIES
 from builder.engine.symbols import UNIT_KINDS
-from builder.language.lexicon.tsv_rows import read_rows, table_files
-from builder.language.lexicon.word_classes import load_word_classes
+from builder.language.lexicon.tsv_rows import load_word_classes, read_rows, table_files
 from builder.pipeline.pipeline import STAGES
 from builder.release.export.formats import CARRIES, FORMATS, OTHERS
 from builder.store import queries

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from builder.core import presets
+from builder.core import config
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def read_faithfulness(name: str) -> Faithfulness:
     >>> read_faithfulness("cbert-2019").departures["two_words"].what
     'two words are masked'
     """
-    document = tomllib.loads(presets.preset_text(name))
+    document = tomllib.loads(config.preset_text(name))
     return Faithfulness(
         tuple(
             ShownRow(shown, row["command"], row["input"], row.get("stands_in", ""), tuple(row.get("departs", ())))

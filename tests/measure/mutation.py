@@ -40,7 +40,7 @@ class Target:
 TARGETS = {
     "agreement": Target(("builder/models/agreement.py",), "tests/test_agreement.py"),
     "metrics": Target(("builder/gold/metrics/scores.py",), "tests/test_metrics.py"),
-    "privacy": Target(("builder/reviews/privacy/masking.py",), "tests/test_privacy.py"),
+    "privacy": Target(("builder/reviews/masking.py",), "tests/test_privacy.py"),
     "constraints": Target(
         ("builder/augment/constraints.py",),
         "tests/test_augment_barring.py tests/test_augment.py -k 'constraint or barring or must or come'",
@@ -52,11 +52,11 @@ TARGETS = {
     ),
     "diff": Target(("builder/release/diff.py",), "tests/test_diff.py"),
     "splits": Target(
-        ("builder/reviews/dedup/assignment.py",),
+        ("builder/reviews/assignment.py",),
         "tests/test_splits.py -k 'newcomer or group or count or share or whoever or named or bridge'",
     ),
     "near-duplicates": Target(
-        ("builder/reviews/dedup/near_duplicates.py",), "tests/test_splits.py -k 'join or template or room or script'"
+        ("builder/reviews/near_duplicates.py",), "tests/test_splits.py -k 'join or template or room or script'"
     ),
     "engine": Target(
         ("builder/engine/pairing.py", "builder/engine/engine.py"),

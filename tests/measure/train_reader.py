@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import csv
 import random
+import re
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from builder.engine.reader import Recipe, make_reader
 from builder.language.lexicon.resources import Lexicon
 from builder.learning.encode import Vocabulary
 from builder.learning.task import EncoderTuning, Example, TaggerConfig
-from builder.models.encoder import EncoderFoundation, keep_layers, load_encoder
+from builder.models.encoder import EncoderFoundation, load_encoder
 from builder.models.saved import load
 from builder.models.tagger import Tagger, train_tagger
 
@@ -31,6 +32,7 @@ CONFIG = TaggerConfig(
     warmup=0.06, batch_chars=1920, window=480, max_gap=256, max_clauses=12, threads=2,
 )  # fmt: skip
 TUNING = EncoderTuning(rate=2e-4, layer_decay=0.9, precision="bf16")
+LAYER = re.compile(r"\blayers?\.(\d+)\.")
 MIN_COUNT, AGAIN = 3, 2000
 ATTRIBUTES = ("quality.", "price.", "service.")
 """Classes of aspects that are attributes of a thing."""
@@ -63,9 +65,15 @@ def name_owner(triplet: Triplet, lexicon: Lexicon) -> Triplet:
 
 def make_foundation(base: Path, layers: int, examples: list[Example]) -> EncoderFoundation:
     """The lowest layers of an encoder, beside characters that occur `MIN_COUNT` times."""
-    loaded = keep_layers(load_encoder(str(base), TUNING, "cpu"), layers)
-    config = {**loaded.config, "attention_probs_dropout_prob": 0.0}  # drawing it takes a sixth of the time
-    return replace(loaded, config=config, vocabulary=Vocabulary.of((example.text for example in examples), MIN_COUNT))
+    loaded = load_encoder(str(base), TUNING, "cpu")
+    assert loaded.weights is not None, "a loaded encoder"
+    number_of = {name: match and int(match[1]) for name in loaded.weights for match in [LAYER.search(name)]}
+    kept = {name: tensor for name, tensor in loaded.weights.items() if (number_of[name] or 0) < layers}
+    config = {**loaded.config, "num_hidden_layers": layers}
+    config |= {"attention_probs_dropout_prob": 0.0}  # drawing it takes a sixth of the time
+    vocabulary = Vocabulary.of((example.text for example in examples), MIN_COUNT)
+    mark = f"{loaded.mark} {layers} layers"
+    return replace(loaded, config=config, vocabulary=vocabulary, weights=kept, mark=mark)
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ from torch import Tensor
 from builder.augment.bench.classifiers import ClassifierItem
 from builder.core.errors import InputError
 from builder.core.records import Span
-from builder.language.nlp.word_vectors import word_vectors
+from builder.language.nlp.fit_parser import word_vectors
 from builder.learning.encode import PAD, SPECIAL, UNK, padded
 from builder.learning.pieces import TokenVocabulary
 

@@ -35,7 +35,7 @@ from builder.release.export.records import triplet
 from builder.release.reading import opened
 from builder.release.reading import rows as release_rows
 from builder.release.verify import naming_faults
-from builder.reviews.folding import fold
+from builder.reviews.repair import fold
 from builder.reviews.script import HAN
 from builder.reviews.text import view
 

@@ -29,7 +29,7 @@ from builder.augment.records import Edit, Rewrite, Sentence, amount, distinct, f
 from builder.augment.settings import AugmentSettings
 from builder.core.files import key_of
 from builder.core.records import Span
-from builder.reviews.folding import fold
+from builder.reviews.repair import fold
 from builder.reviews.script import converter
 
 # ---- Usage of words

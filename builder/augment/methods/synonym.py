@@ -25,7 +25,7 @@ from builder.augment.settings import AugmentSettings
 from builder.core.errors import ResourceError, install_command
 from builder.core.files import key_of
 from builder.language.lexicon.folders import Folders
-from builder.reviews.folding import fold
+from builder.reviews.repair import fold
 from builder.reviews.script import converter, script_of
 
 _TRIES = 3

@@ -27,9 +27,8 @@ from typing import Any
 
 from builder import __version__
 from builder.core.errors import BuilderWarning, ConfigError, ResourceError, WorkerLost, install_command
-from builder.core.shards import TRIES, Answer, Job, Parcel, State, Task
+from builder.core.shards import TRIES, Answer, Job, Parcel, State, Task, folder_of, pack, parcels_in, unpack
 from builder.core.shards.local import perform, undisturbed
-from builder.core.shards.parcels import folder_of, pack, parcels_in, unpack
 
 _PACKAGE = Path(__file__).parents[2]
 _LIBRARIES = ("numpy", "torch", "rjieba", "opencc")
@@ -44,9 +43,7 @@ _OPEN = "{}: whoever reaches this scheduler can run code as you; start it with d
 
 
 class DaskCrew:
-    """All workers of the cluster at `scheduler`, however many; with no scheduler, `workers` processes of this
-    machine.
-    """
+    """All workers of the cluster at `scheduler`; without a scheduler, `workers` processes of this machine."""
 
     def __init__(self, workers: int, scheduler: str) -> None:
         self._workers, self._scheduler = workers, scheduler
@@ -272,9 +269,7 @@ def _at_worker(job: Job[State, Task, Answer], task: Task, due: tuple[str, ...]) 
 
 @cache
 def signature() -> tuple[str, ...]:
-    """What must be the same at every worker for the same answers: our code, Python, libraries, and the widest
-    instructions for numbers.
-    """
+    """What must be the same at every worker for the same answers: code, Python, libraries, instructions for numbers."""
     code = hashlib.sha256()
     for path in sorted(_PACKAGE.rglob("*.py")):
         code.update(path.relative_to(_PACKAGE).as_posix().encode() + path.read_bytes())
@@ -296,9 +291,7 @@ def _version(library: str) -> str:
 
 
 def _instructions() -> str:
-    """Libraries choose their kernels by these, and another kernel may round otherwise. Nothing where the system does
-    not tell.
-    """
+    """Libraries choose their kernels by these, and another may round otherwise. Nothing where the system is silent."""
     try:
         flags = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split()
     except OSError:

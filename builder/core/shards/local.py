@@ -22,8 +22,7 @@ from typing import Any, Generic
 
 from builder.core.errors import WorkerLost
 from builder.core.machine import choose_kernels, collect_seldom
-from builder.core.shards import TRIES, Answer, Job, Parcel, State, Task
-from builder.core.shards.parcels import put_in_place
+from builder.core.shards import TRIES, Answer, Job, Parcel, State, Task, put_in_place
 
 _held: dict[Job[Any, Any, Any], Any] = {}
 """In a worker: the job it is ready for, and its state."""
@@ -74,9 +73,7 @@ class LocalCrew:
         self.rest()
 
     def map(self, job: Job[State, Task, Answer], tasks: Iterable[Task]) -> Iterator[Answer]:
-        """See `Crew`. Where it is broken off, what is in hand is not cancelled: Python's pool fails over a cancelled
-        task of a killed worker.
-        """
+        """See `Crew`. Nothing in hand is cancelled: Python's pool fails over a cancelled task of a killed worker."""
         queue = iter(tasks)
         head = list(islice(queue, 2))
         waiting = chain(head, queue)

@@ -1,9 +1,8 @@
-"""What a lexicon has wrong, contradictory or dead, and which entries it lacks by people's corrections.
+"""What a lexicon has wrong or contradictory, and which entries it lacks by people's corrections.
 
-`builder words lexicon check`. In: the root of a lexicon, optionally a corpus and a segmenter. The lexicon may be
-broken: everything that can be read is checked. Out: findings with file:line, in the order of KINDS. Only the
-categories' valences say what contradicts what; no text is labelled. Dead are words that never occur in the corpus, and
-words that the segmenter cuts.
+`builder words lexicon check`. In: the root of a lexicon. It may be broken: everything that can be read is checked. Out:
+findings with file:line, in the order of KINDS. Only the categories' valences say what contradicts what; no text is
+labelled.
 
 Corrections. In: a lexicon and a triplet that people say is there. Out: `Lesson`s, the entries that the rules lacked.
 Those that are accepted become entries of the overlay `corrections` in the working directory's own lexicon. Pure but for
@@ -13,15 +12,14 @@ Those that are accepted become entries of the overlay `corrections` in the worki
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from builder.core.errors import ResourceError
-from builder.core.records import Polarity, Token, Triplet, polarity_of
-from builder.core.wording import counted
+from builder.core.records import VALENCES, Polarity, Triplet, polarity_of
 from builder.language.lexicon.categories import guess_class
 from builder.language.lexicon.overlay import Overlay, own, save, write
 from builder.language.lexicon.resources import Lexicon
@@ -31,85 +29,11 @@ from builder.reviews.text import view
 
 # ---- Findings in a lexicon
 
-_CARRIERS: Mapping[str, tuple[str, ...]] = {
-    "opinions": ("環境很{}，", "覺得{}的店"),
-    "aspects": ("這家{}很好", "他們的{}不錯"),
-    "degree": ("環境{}不錯", "店員{}親切"),
-    "degree-post": ("環境不錯{}，", "店員親切{}。"),
-    "negators": ("環境{}不錯", "店員{}親切"),
-    "irrealis": ("{}環境不錯", "，{}店員親切"),
-    "general": ("我們{}休息", "，{}他們都來了"),
-    "not_aspects": ("我們{}休息", "，{}他們都來了"),
-}
-"""Small sentences around a word, two with different neighbours; in isolation a word's edges are the text's and always
-free.
-"""
-
-
-def never_fire(
-    words: Mapping[str, Mapping[str, LexiconRow]], corpus: Iterable[str], variants: Variants
-) -> list[Finding]:
-    """Entries that are nowhere in the corpus. One pass over the views of its texts."""
-    waiting = {word for table in words.values() for word in table}
-    lengths: dict[str, set[int]] = {}
-    for word in waiting:
-        lengths.setdefault(word[:2], set()).add(len(word))
-    texts = 0
-    for stored in corpus:
-        texts += 1
-        text = view(stored, variants).text.lower()
-        for start in range(len(text)):
-            waiting.discard(text[start])
-            for length in lengths.get(text[start : start + 2], ()):
-                waiting.discard(text[start : start + length])
-    return [
-        Finding("never-fires", word, row.where, f"in none of {counted(texts, 'text')}")
-        for table in words.values()
-        for word, row in table.items()
-        if word in waiting
-    ]
-
-
-def unreachable(
-    words: Mapping[str, Mapping[str, LexiconRow]], tokenize: Callable[[Sequence[str]], list[tuple[Token, ...]]]
-) -> list[Finding]:
-    """Entries whose edges are no token edges in one or more of their carriers; the detail shows the tokens.
-
-    A word that a longer entry swallows (怪怪 in 怪怪的) is reached through that one and is left out.
-    """
-    known = {word for table in words.values() for word in table}
-    asked = [
-        (row, word, carrier)
-        for name, table in words.items()
-        for word, row in table.items()
-        for carrier in _carriers(name, row)
-    ]
-    texts = [carrier.format(word) for _, word, carrier in asked]
-    cut: dict[str, tuple[LexiconRow, str, list[str]]] = {}
-    for (row, word, carrier), text, tokens in zip(asked, texts, tokenize(texts), strict=True):
-        start = carrier.index("{}")
-        end = start + len(word)
-        edges = {token.start for token in tokens} | {token.end for token in tokens}
-        swallowed = any(
-            token.start <= start and end <= token.end and text[token.start : token.end].lower() in known
-            for token in tokens
-        )
-        if not {start, end} <= edges and not swallowed:
-            shown = "|".join(text[token.start : token.end] for token in tokens)
-            cut.setdefault(row.where, (row, word, []))[2].append(shown)
-    return [
-        Finding("unreachable", word, where, f"cut in {len(shown)} of 2 sentences: {' '.join(shown)}")
-        for where, (_, word, shown) in cut.items()
-    ]
-
-
-def _carriers(name: str, row: LexiconRow) -> tuple[str, ...]:
-    return _CARRIERS["degree-post" if name == "degree" and row.cells[1] == "post" else name]
-
-
+_LONGEST = 12
+"""Characters of the words that the engine looks for (engine.units.MAX_WORD)."""
 KINDS = (
     "missing", "format", "unknown-kind", "valence", "variant", "simplified", "too-long", "duplicate", "contradiction",
-    "overlap", "context-orphan", "unused-category", "unreachable", "never-fires",
+    "overlap", "context-orphan", "unused-category",
 )  # fmt: skip
 _OVERLAPS = (
     ("aspects", "not_aspects", "an aspect that is also listed as never one; the aspect wins"),
@@ -154,28 +78,12 @@ class _Lists:
         return None if value is None else (value > 5) - (value < 5)
 
 
-def check(
-    root: Path,
-    corpus: Iterable[str] | None = None,
-    tokenize: Callable[[Sequence[str]], list[tuple[Token, ...]]] | None = None,
-    longest: int = 12,
-    overlays: Sequence[Path] = (),
-) -> list[Finding]:
-    """All findings about the lexicon under `root` with `overlays` on top. `longest` is the length the engine looks for
-    (engine.units.MAX_WORD).
-
-    With a `corpus` (texts as stored) entries that never occur in it are found too, with a segmenter's `tokenize`
-    those that it cuts.
-    """
+def check(root: Path, overlays: Sequence[Path] = ()) -> list[Finding]:
+    """All findings about the lexicon under `root` with `overlays` on top."""
     rows, findings = read(root, overlays)
     lists = _Lists.of(rows)
-    for part in (_kinds, _variants, _duplicates, _composed, _context, _overlaps):
+    for part in (_kinds, _variants, _duplicates, _composed, _context, _overlaps, _spelling):
         findings += part(lists)
-    findings += _spelling(lists, longest)
-    if tokenize is not None:
-        findings += unreachable(lists.words, tokenize)
-    if corpus is not None:
-        findings += never_fire(lists.words, corpus, lists.variants)
     return sorted(
         findings,
         key=lambda finding: (
@@ -267,9 +175,7 @@ def _composed(lists: _Lists) -> Iterator[Finding]:
 
 
 def _made(kind: str, base: int) -> int:
-    """The sign that a negator or degree word makes of a sign; what is lacking is bad, a denied neutral too
-    (engine.polarity).
-    """
+    """The sign that a negator or degree word makes of a sign; a denied neutral is bad (engine.polarity)."""
     if kind == "short":
         return -1
     if kind in ("not", "hedge", "fail", "without"):
@@ -305,7 +211,7 @@ def _overlaps(lists: _Lists) -> Iterator[Finding]:
                 yield Finding("overlap", word, row.where, f"{why} ({other_row.where})")
 
 
-def _spelling(lists: _Lists, longest: int) -> Iterator[Finding]:
+def _spelling(lists: _Lists) -> Iterator[Finding]:
     """Simplified characters, which the Traditional view never shows, and words longer than the engine looks for."""
     for name in (*_WORDS, "morphemes", "context", "words"):
         for row in lists.rows[name]:
@@ -316,9 +222,9 @@ def _spelling(lists: _Lists, longest: int) -> Iterator[Finding]:
                 yield Finding(
                     "simplified", row.word, row.where, f"{''.join(strange)} is written in Simplified script only"
                 )
-            if len(row.word) > longest and row.word[0] != "@":
+            if len(row.word) > _LONGEST and row.word[0] != "@":
                 yield Finding(
-                    "too-long", row.word, row.where, f"{len(row.word)} characters; the engine looks for {longest}"
+                    "too-long", row.word, row.where, f"{len(row.word)} characters; the engine looks for {_LONGEST}"
                 )
 
 
@@ -343,7 +249,6 @@ Table = Literal["opinion", "aspect", "exception", "pair"]
 NAME = "corrections"
 REASON = "abstract"
 """The reason of exceptions in not_aspects.tsv."""
-_VALENCE: Mapping[Polarity, float] = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}
 _FLIPPED: Mapping[Polarity, Polarity] = {"POS": "NEG", "NEG": "POS", "NEU": "NEU"}
 _FILES: Mapping[Table, str] = {
     "opinion": f"opinions/imported_{NAME}.tsv",
@@ -393,9 +298,9 @@ def _opinion_lessons(triplet: Triplet, lexicon: Lexicon) -> Iterator[Lesson]:
             return  # what stands between is a part of it: no word to learn
     entry = lexicon.opinions.get(word)
     if entry is None:
-        yield Lesson("opinion", word, f"{_VALENCE[polarity]:g}")
+        yield Lesson("opinion", word, f"{VALENCES[polarity]:g}")
     elif polarity_of(entry.valence) != polarity:
-        yield Lesson("opinion", word, f"{_VALENCE[polarity]:g}", f"{entry.valence:g}")
+        yield Lesson("opinion", word, f"{VALENCES[polarity]:g}", f"{entry.valence:g}")
 
 
 def add_entry(directory: Path, lesson: Lesson, lexicon: Lexicon) -> None:

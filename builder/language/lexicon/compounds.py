@@ -31,9 +31,7 @@ _SINGLES = {
     "人": "H",
     "一": "Q",
 }
-"""Characters that are words of their own, whatever the lexicon says: function words, negators, classifiers,
-localizers …
-"""
+"""Characters that are words of their own, whatever the lexicon says: function words, negators, classifiers …"""
 _WORD = "[ANXY]"
 _ALL = (
     f"{_WORD}[FRK]{_WORD}",  # 上菜的速度, 便宜又好吃
@@ -71,9 +69,7 @@ with it (吃)."""
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """Words of two or more characters by kind, and the single characters that are words; `general` are words of
-    general.tsv.
-    """
+    """Words of two or more characters by kind, and single characters that are words; `general` of general.tsv."""
 
     words: Mapping[str, str]
     singles: Mapping[str, str]
@@ -98,9 +94,7 @@ class Kinds:
         return cls(words, singles, frozenset(general))
 
     def parts(self, word: str) -> tuple[str, ...]:
-        """The fewest parts of `word` that stand in a construction, and the parts of these; nothing where it is one
-        word.
-        """
+        """The fewest parts of `word` in a construction, and the parts of these; nothing where it is one word."""
         kind = self.words[word]
         shapes = _SHAPES["W" if word in self.general else kind]
         if len(word) == 2 and not (word[0] in self.singles and word[1] in self.singles):

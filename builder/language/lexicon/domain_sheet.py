@@ -241,9 +241,7 @@ def choose_taken(proposals: Iterable[Proposal]) -> list[Proposal]:
 
 
 def _merge(path: Path, header: str, rows: Iterable[Sequence[str]]) -> list[Sequence[str]]:
-    """Write rows of the sheet in place of those that it wrote before; a row of a person stays, and wins. The rows of
-    the sheet that are written.
-    """
+    """Write rows of the sheet in place of its earlier ones; a person's row stays, and wins. The rows written."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()[1:] if path.is_file() else []
     except UnicodeDecodeError as error:

@@ -87,9 +87,7 @@ Reader = Callable[[str, Path, Lexicon, Options], Iterator[Entry]]
 
 
 def rescaled(value: float, low: float, high: float) -> float:
-    """A valence of a scale low..high on ours, 1..10, half by half so that its middle is our neutral 5 (of 1..9: 5 is
-    5, 9 is 10).
-    """
+    """A valence of a scale low..high on ours, half by half, so that its middle is our neutral 5 (of 1..9: 9 is 10)."""
     middle = (low + high) / 2
     return 1 + 4 * (value - low) / (middle - low) if value <= middle else 5 + 5 * (value - middle) / (high - middle)
 
@@ -186,9 +184,7 @@ def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def read_text(path: Path, encoding: str) -> str:
-    """The file's text, in `encoding`, else by its byte order mark, else UTF-8. Never guessed: Big5 and GBK look
-    alike.
-    """
+    """The file's text, in `encoding`, by its byte order mark, or UTF-8. Never guessed: Big5 and GBK look alike."""
     try:
         raw = path.read_bytes()
         marked = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
@@ -446,9 +442,7 @@ class _Gathered:
         return "", ""
 
     def _keeps(self, where: str) -> bool:
-        """Whether an entry of the lexicon in use wins over the file; one that an earlier import of this name made
-        does not.
-        """
+        """Whether an entry of the lexicon in use wins; one that an earlier import of this name made does not."""
         return self.options.keep_known and not self._own(where)
 
     def _own(self, where: str) -> bool:

@@ -23,14 +23,15 @@ from builder.language.lexicon.tsv_rows import (
     PLAIN,
     ROLES,
     WHOLE,
+    Classes,
     check_overlay,
     folder_digest,
+    load_word_classes,
     read_pairs,
     read_rows,
     read_valence,
     table_files,
 )
-from builder.language.lexicon.word_classes import Classes, load_word_classes
 from builder.reviews.script import Variants
 from builder.reviews.text import view
 

@@ -23,8 +23,7 @@ from builder.core.errors import ResourceError
 from builder.core.files import parse_toml, read_settings
 from builder.core.settings import RESTAURANT
 from builder.language.lexicon.packs import RULE_FILES, data_dir, list_layers
-from builder.language.lexicon.tsv_rows import folder_digest
-from builder.language.lexicon.word_classes import load_word_classes, name_words
+from builder.language.lexicon.tsv_rows import folder_digest, load_word_classes, name_words
 
 _HEADING = re.compile(r"""^\s*\[\s*["']?([\w-]+)["']?\s*(?:\.\s*["']?([\w-]+)["']?\s*)?\]""")
 _KEY = re.compile(r"""^\s*["']?([\w-]+)["']?\s*=""")

@@ -82,9 +82,7 @@ class StanzaParser:
 
 
 def tree(sentence: StanzaSentence, labels: Labels) -> tuple[list[int], list[str]]:
-    """0-based heads (-1 is the root) and UD v1 relations. Only the root is called root, whatever an ill-trained model
-    says.
-    """
+    """0-based heads (-1 is the root) and UD v1 relations. Only the root is called root, whatever a model says."""
     heads = [word.head - 1 for word in sentence.words]
     rels = ["root" if word.head == 0 else labels.ours("ud2", word.deprel, word.text) for word in sentence.words]
     return heads, ["dep" if head >= 0 and rel == "root" else rel for head, rel in zip(heads, rels, strict=True)]
@@ -167,9 +165,7 @@ class Ckip:
         return parsed([Draft.of(text, draft) for text, draft in zip(texts, drafted, strict=True)], self.parser)
 
     def _tags(self, sentences: list[list[str]]) -> list[list[str]]:
-        """Universal tags. The tagger reads a word's tag off its first character: of an endless one it is shown the
-        start only.
-        """
+        """Universal tags. The tagger reads a tag off a word's first character: of an endless word it sees the start."""
         answers = _batched(
             self.tagger,
             [[word[: self.window] for word in words] for words in sentences],

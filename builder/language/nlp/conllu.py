@@ -196,9 +196,7 @@ class Labels:
 
 
 def load_labels(path: Path | None = None) -> Labels:
-    """Read the table. ResourceError with file:line on a row that is not four filled cells, an unknown scheme, or a
-    label listed twice.
-    """
+    """Read the table. ResourceError with file:line on a broken row, an unknown scheme, or a label listed twice."""
     path = path or data_dir("rules") / "labels.tsv"
     try:
         content = path.read_bytes()

@@ -96,9 +96,7 @@ class Transitions:
         return best
 
     def margins(self, chains: Chains, scores: Floats, out: Floats) -> None:
-        """Write to the characters' places by how much the best labelling with a gap before each beats the best
-        without.
-        """
+        """Write to the characters' places by how much the best labelling with a gap before each beats that without."""
         t = self.tags
         total = self.before(chains, scores)
         total += self.after(chains, scores)

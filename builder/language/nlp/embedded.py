@@ -188,9 +188,7 @@ def load(words: Mapping[str, str], models: Path | None = None) -> Embedded:
 
 
 def signature(words: Mapping[str, str], models: Path | None = None) -> str:
-    """The signature of what `load` would load, in a tenth of its time: without the parser. The words are checked as
-    there.
-    """
+    """The signature of what `load` would load, in a tenth of its time: without the parser. Words are checked, too."""
     folder = models or MODELS
     digests = _verified(folder)
     if words:

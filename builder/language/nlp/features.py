@@ -49,16 +49,12 @@ _type_of: dict[str, str] = {"\n": "."}
 
 
 def fold(text: str) -> str:
-    """Chinese punctuation as the treebank writes it (half-width), lone surrogates made printable; the length never
-    changes.
-    """
+    """Chinese punctuation as the treebank writes it (half-width), lone surrogates printable; of the same length."""
     return _SURROGATE.sub("\ufffd", text.translate(_FOLD))
 
 
 def char_type(char: str) -> str:
-    """The kind of a character as one letter: H Han, D digit, N numeral, L Latin, Z bopomofo, K kana, P mark, O any
-    other.
-    """
+    """The kind of a character: H Han, D digit, N numeral, L Latin, Z bopomofo, K kana, P mark, O any other."""
     kind = _type_of.get(char)
     if kind is None:
         kind = "N" if char in _NUMERALS else next((name for name, pattern in _TYPES if pattern.match(char)), "O")
@@ -96,17 +92,11 @@ def streams(text: str) -> dict[str, list[str]]:
     }
 
 
-def _simplified(text: str) -> str:
-    return converter("t2s")(text)
-
-
 def _dictionary(text: str) -> tuple[list[str], list[str], list[str], list[str], list[str]]:
-    """rjieba's view of each character: its place in the word with the word's tag, both gaps beside it, the word, its
-    neighbours.
-    """
+    """rjieba's view of each character: its place in the word with the tag, both gaps, the word, its neighbours."""
     import rjieba
 
-    words: list[tuple[str, str]] = rjieba.tag(_simplified(text))
+    words: list[tuple[str, str]] = rjieba.tag(converter("t2s")(text))
     edge: list[str] = []
     word: list[str] = []
     before: list[str] = []
@@ -146,9 +136,7 @@ class TreeParser(Protocol):
     """What makes trees of words that are cut and tagged already."""
 
     def parse(self, units: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[tuple[list[int], list[str]]]:
-        """(words, universal tags) -> (heads, UD v1 relations) of each unit; heads are word indices, -1 for its one
-        root.
-        """
+        """(words, universal tags) -> (heads, UD v1 relations) of each unit; heads are word indices, -1 for the root."""
 
 
 @dataclass(slots=True)

@@ -5,6 +5,9 @@ Every epoch draws each sentence anew as a review might have it (`conllu.review_l
 with some words and tags unknown. A small network learns more from many trees that a large one made of raw text
 (silver) than from the treebank alone (sequence-level distillation: Kim and Rush 2016, section 3.2).
 
+Fixed vectors of words from raw text: positive pointwise mutual information of a word with its neighbours at -2, -1, +1
+and +2, each place apart (places are what syntax is about), and a truncated SVD (Levy and Goldberg 2014): seconds, where
+a neural model takes hours. So the parser knows more words than the treebank has.
 The parser's network while it learns, in torch; what it has learnt is read by `builder.language.nlp.parser`, which needs
 none.
 """
@@ -236,9 +239,7 @@ def _drawn(
     random: Random,
     batch_words: int,
 ) -> list[list[TreebankSentence]]:
-    """An epoch: every sentence once and a share of the silver trees, changed, in batches of like length in random
-    order.
-    """
+    """An epoch: every sentence once and a share of the silver trees, changed, in batches of like length at random."""
     drawn = [review_like(tree, random) for tree in random.sample(silver, int(_SILVER * len(silver)))]
     for sentence, predicted in zip(sentences, tags, strict=True):
         shown = sentence.tags if random.random() < _GOLD_TAGS else predicted
@@ -256,9 +257,7 @@ def _drawn(
 def _tensors(
     batch: list[TreebankSentence], known: ParserVocabulary, rare: dict[str, float], random: Random
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Columns [units, words, FEATURES], lengths, heads and relations [units, 1 + words] (position 0 and padding
-    ignored).
-    """
+    """Columns [units, words, FEATURES], lengths, heads and relations [units, 1 + words]; position 0 is ignored."""
     batch = sorted(batch, key=len, reverse=True)
     widest = len(batch[0])
     columns = np.zeros((len(batch), widest, FEATURES), np.int64)
@@ -275,3 +274,52 @@ def _tensors(
         rels[i, 1 : len(sentence) + 1] = [relation[rel] for rel in sentence.rels]
     lengths = torch.tensor([len(s) for s in batch])
     return torch.from_numpy(columns), lengths, torch.from_numpy(heads), torch.from_numpy(rels)
+
+
+# ---- Word vectors
+
+_PLACES = (-2, -1, 1, 2)
+_CONTEXTS = 6000
+
+
+def word_vectors(
+    sentences: Sequence[Sequence[str]], size: int, most: int, least: int, seed: int
+) -> dict[str, npt.NDArray[np.float32]]:
+    """Vectors of the `most` most frequent words of `least` occurrences, ordered by frequency, then code point."""
+    counts = Counter(word for words in sentences for word in words)
+    ranked = sorted((word for word, n in counts.items() if n >= least), key=lambda word: (-counts[word], word))[:most]
+    number = {word: i for i, word in enumerate(ranked)}
+    if not ranked:
+        return {}
+    rows, columns = _pairs([[number.get(word, -1) for word in words] for words in sentences])
+    codes, together = np.unique(rows * (len(_PLACES) * _CONTEXTS) + columns, return_counts=True)
+    row, column = np.divmod(codes, len(_PLACES) * _CONTEXTS)
+    row_sum = np.bincount(row, together, len(ranked))
+    column_sum = np.bincount(column, together, len(_PLACES) * _CONTEXTS) ** 0.75
+    information = np.log(together * column_sum.sum() / (row_sum[row] * column_sum[column]))
+    kept = information > 0
+    places = torch.from_numpy(np.stack([row[kept], column[kept]]))
+    weights = torch.from_numpy(information[kept].astype(np.float32))
+    matrix = torch.sparse_coo_tensor(
+        places, weights, (len(ranked), len(_PLACES) * _CONTEXTS), check_invariants=True
+    ).coalesce()
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        left, values, _ = torch.svd_lowrank(matrix, q=min(size + 16, len(ranked)), niter=4)
+    vectors = np.zeros((len(ranked), size), np.float32)
+    vectors[:, : left.shape[1]] = (left[:, :size] * values[:size].sqrt()).numpy()
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-6)
+    return dict(zip(ranked, vectors, strict=True))
+
+
+def _pairs(sentences: Sequence[Sequence[int]]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Row (word) and column (neighbour and place) of every neighbourhood; only frequent neighbours count."""
+    gap = [-1] * max(abs(place) for place in _PLACES)
+    line = np.array([number for words in sentences for number in [*words, *gap]] + gap, np.int64)
+    rows, columns = [], []
+    for i, place in enumerate(_PLACES):
+        neighbour = np.roll(line, -place)
+        known = (line >= 0) & (neighbour >= 0) & (neighbour < _CONTEXTS)
+        rows.append(line[known])
+        columns.append(neighbour[known] * len(_PLACES) + i)
+    return np.concatenate(rows), np.concatenate(columns)

@@ -1,7 +1,7 @@
 """The dependency parser: words and tags in, heads and UD v1 relations out.
 
 A biaffine parser (Dozat and Manning 2017) on a small BiLSTM: a word is its own vector if the treebank knew it, a
-fixed vector if raw text knew it (`word_vectors.py`), its first, second and last character, its tag and length, so that
+fixed vector if raw text knew it (`fit_parser.word_vectors`), its first, second and last character, its tag and length:
 unknown dishes still parse by their characters and tags. Units are parsed in batches of like length, formed from the
 call's units alone: the same call gives the same trees on every machine layout. torch trains it (`fit_parser.py`);
 numpy reads with it, which is faster for so small a network and starts without torch.

@@ -152,12 +152,9 @@ def train(
     epochs: int = 40,
     say: Callable[[str], None] = lambda line: None,
 ) -> Path:
-    """Train both models and write them with their config.json to `out`, which is created. About 40 minutes on one
-    core, 1.5 GB.
-    """
+    """Train both models and write them with their config.json to `out`: about 40 minutes on one core, 1.5 GB."""
     from builder.language.nlp import embedded, parser
-    from builder.language.nlp.fit_parser import fit_parser
-    from builder.language.nlp.word_vectors import word_vectors
+    from builder.language.nlp.fit_parser import fit_parser, word_vectors
 
     model = [sentence for path in files.v1 for sentence in conllu.read(path)]
     trees = [*model, *v1_like([traditional(sentence) for path in files.v2 for sentence in conllu.read(path)], model)]
@@ -239,9 +236,7 @@ def fit_crf(
     c2: float = 0.1,
     minfreq: int = 2,
 ) -> crf.Crf:
-    """A segmenter fitted by CRFsuite. Atoms seen fewer than `minfreq` times are no features; L1 (`c1`) keeps the file
-    small.
-    """
+    """A segmenter fitted by CRFsuite. Atoms seen fewer than `minfreq` times are no features; L1 keeps it small."""
     try:
         import pycrfsuite
     except ImportError as error:
@@ -268,9 +263,7 @@ def fit_crf(
 
 
 def _attributes(atoms: dict[str, list[str]], numbers: dict[str, dict[str, int]], i: int) -> list[str]:
-    """CRFsuite's attributes of a character, with numbers for atoms: an atom may hold any character, CRFsuite's dump
-    may not.
-    """
+    """CRFsuite's attributes of a character, with numbers for atoms, which may hold what CRFsuite's dump may not."""
     out = []
     for name, offsets in WINDOWS.items():
         column, known = atoms[name], numbers[name]
@@ -311,9 +304,7 @@ def _unpack(
 def cross_tagged(
     sentences: Sequence[TreebankSentence], seed: int, folds: int, iterations: int
 ) -> list[tuple[str, ...]]:
-    """Tags of each sentence from a segmenter that did not see it: the parser must learn from tags as wrong as those
-    it will get.
-    """
+    """Tags of each sentence by a segmenter that did not see it: the parser learns from tags as wrong as it will get."""
     out: list[tuple[str, ...]] = [()] * len(sentences)
     for fold_number in range(folds):
         held = range(fold_number, len(sentences), folds)

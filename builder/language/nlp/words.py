@@ -20,7 +20,7 @@ from itertools import accumulate
 from builder.core.records import Span
 from builder.language.nlp.conllu import TAGS_V1
 from builder.language.nlp.features import fold
-from builder.reviews.privacy import person_names
+from builder.reviews import person_names
 from builder.reviews.script import converter
 
 _SINGLE_BONUS = 3.0
@@ -94,9 +94,7 @@ class Words:
         return self.tags.get(surface.lower(), "")
 
     def cut(self, surface: str) -> Iterator[tuple[int, int, str | None]]:
-        """(start, end, tag) of the parts of a user word, or of the word itself; the tag of a part that is no word of
-        the user is None.
-        """
+        """(start, end, tag) of the parts of a user word, or of the word; None for a part that is no user word."""
         at = 0
         for part in self.parts.get(surface.lower(), (surface,)):
             yield at, at + len(part), self.tags.get(part.lower())
@@ -183,9 +181,7 @@ def _find_broken(begun: Collection[int], by_end: Mapping[int, Sequence[int]]) ->
 
 
 def _bonus(chain: str, start: int, end: int, edge: Sequence[float]) -> float:
-    """What a user word is worth. One character is worth less where breaking it off would break a dictionary word (使用,
-    可以).
-    """
+    """What a user word is worth: one character less where breaking it off breaks a dictionary word (使用, 可以)."""
     if end - start > 1:
         return _BONUS * math.pow(end - start, _GROWTH)
     broken = (edge[start] > 0 and _in_dictionary(chain[start - 1 : end])) or (

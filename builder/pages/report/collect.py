@@ -34,7 +34,7 @@ from builder.pages.report.blocks import Cell, MarkedExample, Report, Section, Ta
 from builder.pages.report.yardsticks import NO_GOLD, Yardstick
 from builder.pipeline.rule_report import report
 from builder.release.origin import name_reviews
-from builder.reviews.privacy import masking as privacy
+from builder.reviews import masking as privacy
 from builder.reviews.script import converter
 from builder.store import released, reviews, runs
 from builder.store import report as asked

@@ -12,7 +12,7 @@ from collections import Counter
 from builder.core.wording import counted
 from builder.pages.report.blocks import Cell, Section, Table, percent, whole_number
 from builder.pages.report.yardsticks import final_systems
-from builder.reviews.privacy import masking as privacy
+from builder.reviews import masking as privacy
 from builder.reviews.script import converter
 from builder.store import released, runs
 from builder.store import report as asked

@@ -15,9 +15,9 @@ from pathlib import PurePath
 from builder.core.records import VERDICTS
 from builder.pages.report.blocks import Cell, Section, Table, percent, spoken_seconds
 from builder.pages.report.yardsticks import NO_GOLD, Yardstick, final_systems
-from builder.store import labels, reviews, runs
+from builder.store import gold, reviews, runs
 from builder.store import report as asked
-from builder.store.labels import LabelPool
+from builder.store.gold import LabelPool
 
 # ---- Self-training, rules, times and settings
 
@@ -195,7 +195,9 @@ def discriminator(connection: sqlite3.Connection, yardsticks: list[Yardstick]) -
     tables = [verdicts, table_1]
     for number, yardstick in enumerate((yardstick for yardstick in yardsticks if yardstick.quality), start=1):
         tables += [_confusion(yardstick, number)]
-    tables += [_labelling(pool, number) for number, pool in enumerate(labels.pools(connection), start=1) if pool.final]
+    tables += [
+        _labelling(pool, number) for number, pool in enumerate(gold.labelled_pools(connection), start=1) if pool.final
+    ]
     if len(tables) == 2:
         tables.append(
             Table(

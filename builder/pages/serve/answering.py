@@ -22,7 +22,7 @@ from builder.core import markup
 from builder.core.errors import QueryError
 from builder.core.markup import SpanMark
 from builder.core.records import Span, StoredTriplet, Token, Triplet
-from builder.reviews.folding import fold
+from builder.reviews.repair import fold
 from builder.store import browse, queries, search
 from builder.store.browse import ALL, GOLD, LEFT_OUT, MODELS, RELEASED, RULES, Script
 from builder.store.listing import REVIEW_FILTERS, TRIPLET_FILTERS, WORD_FILTERS, Filters

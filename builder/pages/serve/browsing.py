@@ -27,7 +27,7 @@ from builder.pages.serve.answering import (
     selection,
     shade_of,
 )
-from builder.reviews.folding import folded_spans
+from builder.reviews.repair import folded_spans
 from builder.store import browse, listing, runs, stories
 from builder.store.listing import NONE
 

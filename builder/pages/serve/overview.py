@@ -16,7 +16,7 @@ from typing import Any
 from builder.core.errors import QueryError
 from builder.core.records import POLARITIES
 from builder.pages.serve.answering import DATABASE, Selection, ask, ask_once, missing, page, plain, selection
-from builder.reviews.folding import fold
+from builder.reviews.repair import fold
 from builder.store import browse, runs
 from builder.store.browse import OTHER, Role
 from builder.store.listing import NONE

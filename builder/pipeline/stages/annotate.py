@@ -43,9 +43,7 @@ def run(context: Context) -> runs.Counts:
 
 
 def _begin(context: Context, signature: str) -> int:
-    """The backend's id. It goes on, or has nothing left to do, where it ran under the same key, unless a stage before
-    it ran again.
-    """
+    """The backend's id. It goes on where it ran under the same key, unless a stage before it ran again."""
     connection, config = context.connection, context.config.annotate
     name = " ".join(filter(None, (config.backend, config.models)))
     with db.atomic(connection):

@@ -14,7 +14,8 @@ from builder.gold.metrics.scores import Metric, name_answer
 from builder.gold.metrics.systems import Settings, measure
 from builder.pipeline.context import Context
 from builder.pipeline.layers import TestLayer, read_layers
-from builder.store import db, labels, reviews, runs, triplets
+from builder.store import db, reviews, runs, triplets
+from builder.store import gold as labels
 
 SignedScore = tuple[runs.Score, str]
 """A score and its signature."""
@@ -54,7 +55,7 @@ def _store(context: Context, layer: TestLayer) -> None:
     """Write a layer: its source, its reviews, its triplets. Gold overrules what is known of a triplet."""
     connection, kind = context.connection, labels.KINDS[layer.name]
     source = triplets.source(connection, layer.name, kind, layer.signature, layer.labelled_by, layer.annotators)
-    labels.put(connection, source, layer.reviews)
+    labels.put_layer(connection, source, layer.reviews)
     triplets.propose(connection, source, layer.triplets, overrule=layer.name == labels.GOLD)
 
 

@@ -24,8 +24,8 @@ from builder.pipeline.context import Context
 from builder.pipeline.layers import named_files
 from builder.pipeline.splits import StoredTexts, assign_splits
 from builder.reviews import sources
-from builder.reviews.dedup.assignment import norm_hash
-from builder.reviews.dedup.near_duplicates import normal
+from builder.reviews.assignment import norm_hash
+from builder.reviews.near_duplicates import normal
 from builder.reviews.script import HAN, find_other_language, language_tag, script_of
 from builder.reviews.sources.cells import RawReview, RejectedRow
 from builder.reviews.sources.opening import one_line, storable
@@ -209,9 +209,7 @@ def _ingest(context: Context, path: Path, stored: StoredTexts) -> None:
 
 
 def _write(context: Context, rows: Sequence[IngestRow], stored: StoredTexts) -> None:
-    """Write some reviews. A key that is taken gets the row's number, so that no review is lost to a careless id
-    column.
-    """
+    """Write some reviews. A key that is taken gets the row's number: no review is lost to a careless id column."""
     connection = context.connection
     taken = reviews.keys_taken(connection, [row.review[0] for row in rows])
     batch: list[reviews.NewReview] = []

@@ -48,7 +48,7 @@ from builder.pipeline.rounds import (
     train_extractor,
 )
 from builder.reviews.text import View
-from builder.store import db, labels, released, reviews, runs, triplets
+from builder.store import db, gold, released, reviews, runs, triplets
 from builder.store.triplets import JudgedTriplet
 
 if TYPE_CHECKING:
@@ -59,9 +59,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """What variant E holds beside the rules' triplets: the model's verdict on each, and the score of those that the
-    model alone found, by their ids.
-    """
+    """What variant E holds beside the rules' triplets: the model's verdicts, and the scores of its own, by id."""
 
     verdicts: dict[TripletPlace, tuple[Verdict | None, float]] = field(default_factory=dict)
     alone: dict[int, float] = field(default_factory=dict)
@@ -87,9 +85,7 @@ def run_round(context: Context, judge: Judge | None) -> None:
 
 
 def _rate_confidence(context: Context, source: int, model: ShippedModel | None, alone: Mapping[int, float]) -> None:
-    """Make calibrated confidences of the verdicts, and keep the calibration for `extract`. `alone`: the score of each
-    triplet that the model alone found.
-    """
+    """Make calibrated confidences of the verdicts. `alone`: the score of each triplet of the model alone."""
     if model is None:
         released.rate(context.connection, judging.NAME, None)
         return
@@ -198,7 +194,7 @@ def run(context: Context) -> runs.Counts:
             for variant in VARIANTS:
                 runs.forget_rounds(connection, variant)
             triplets.drop_sources(connection, "model")
-            for layer, kind in labels.KINDS.items():  # labels come after the models: what they share is theirs again
+            for layer, kind in gold.KINDS.items():  # labels come after the models: what they share is theirs again
                 triplets.drop_sources(connection, kind, layer)
             runs.set_setting(connection, "self_train.key", context.key)
     judge = judging.load_judge(context)
@@ -234,7 +230,7 @@ def _run_round(context: Context, variant: str, number: int, judge: Judge) -> Non
     """Build S_number, train M_number on it, predict with it, judge what is new; commit all of it at once."""
     connection = context.connection
     started = time.monotonic()
-    before = [triplet.id for triplet in labels.training(connection, variant, number - 1)] if number else []
+    before = [triplet.id for triplet in triplets.training(connection, variant, number - 1)] if number else []
     proposed = _select_proposals(context, variant, number)
     after = sorted(set(before) | set(proposed.accepted))
     if not after:

@@ -219,9 +219,7 @@ def _name(value: object) -> str | None:
 
 
 def _label(value: object) -> str | None:
-    """A cell as text: 12 for 12.0, a time as ISO 8601 has it, a list or an object as JSON, bytes as hexadecimal
-    digits; None for what is empty.
-    """
+    """A cell as text: 12 for 12.0, ISO times, lists and objects as JSON, bytes as digits; None for what is empty."""
     if value is None or isinstance(value, str):
         return (value or "").strip() or None
     if isinstance(value, bool | dict | list):

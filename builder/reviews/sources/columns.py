@@ -103,9 +103,7 @@ def find_header(rows: Sequence[Sequence[object]], roles_of: RolesOf, padded: boo
 
 
 def _is_a_row(names: Sequence[str]) -> bool:
-    """Whether the first line is no header: a cell of it is empty, a number, a text, or stands twice. pandas writes an
-    index without a name first.
-    """
+    """Whether the first line is no header: a cell is empty, a number, a text, or twice; an unnamed index aside."""
     cells = [name.strip() for name in names]
     cells = cells[1:] if len(cells) > 1 and not cells[0] else cells
     return len(set(cells)) < len(cells) or any(
@@ -213,9 +211,7 @@ GUESSES: dict[str, tuple[str, ...]] = {
 
 
 def resolve(table: Table, columns: Columns, source: Source) -> Picks:
-    """Positions of the columns; an `InputError` if there is no text column, a named one is missing, or there are more
-    than a spreadsheet has.
-    """
+    """Positions of the columns; InputError without a text column, without one that is named, or with far too many."""
     names, where = table.names, source.where
     if len(names) > MOST_COLUMNS:
         fix = "keep the columns of the reviews"
@@ -356,9 +352,7 @@ def _position(names: Sequence[str], keys: Sequence[str], option: str, name: str,
 
 
 def _find_strange_mark(table: Table) -> str:
-    """The mark that seems to part the columns of a table that was read as one, for header and lines hold it equally
-    often; or empty.
-    """
+    """The mark that seems to part columns that were read as one: header and lines hold it equally often; or empty."""
     mark = re.search(r"(?<=\w)[^\w\s.\-'/](?=\w)", table.names[0]) if len(table.names) == 1 else None
     cells = [str(cell) for row in islice(table.sample(), LOOK_AT) for cell in row[:1]] if mark else []
     times = table.names[0].count(mark[0]) if mark else 0

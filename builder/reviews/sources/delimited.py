@@ -178,9 +178,7 @@ _CHARACTERS = 1 << 20
 CELL_LIMIT = 32 << 20
 """Characters. A longer cell is a quote that never closes."""
 AGAIN = 1_000_000
-"""Lines that stray quotes joined and that are read again; a file of such quotes alone would be read as often as it has
-lines.
-"""
+"""Lines that stray quotes joined and that are read again; of quotes alone each would be read as often as there are."""
 
 
 def read_csv(source: Source, columns: Columns) -> Iterator[Row]:
@@ -237,9 +235,7 @@ def _first_lines(source: Source, codec: Codec) -> list[str]:
 
 
 class _Feed:
-    """Hands lines to the csv module and keeps those of the current row: for their numbers, bytes and text, and to
-    give them back.
-    """
+    """Hands lines to the csv module and keeps those of the current row, for their numbers, bytes and text."""
 
     def __init__(self, given: Iterator[DecodedLine], source: Source) -> None:
         self._lines, self._again, self._source = given, deque[DecodedLine](), source

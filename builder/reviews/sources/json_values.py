@@ -81,9 +81,7 @@ class _Window:
         self.text, self.at, self.row = "", 0, 0
 
     def more(self) -> bool:
-        """Read on: as much again as waits here, so that a long element is not parsed for every chunk. False at the
-        end of the file.
-        """
+        """Read as much again as waits here, so that a long element is not parsed for every chunk. False at the end."""
         self._before = self.byte(self.at)
         waiting = self.text[self.at :]
         if len(waiting) > ELEMENT_LIMIT:

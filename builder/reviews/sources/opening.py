@@ -36,14 +36,10 @@ Progress = Callable[[int], object]
 """Called with the bytes of the file read since the last call (compressed bytes of a .gz); `tqdm.update` is one."""
 _BUFFER = 1 << 20
 BOMB = 32 << 20
-"""Bytes that a packed file may become however small it is; beyond, it may become RATIO times its size. Texts pack to
-a third or a tenth.
-"""
+"""Bytes that a packed file may become however small it is; beyond, RATIO times its size. Texts pack to a third."""
 RATIO = 100
 ROWS = 500_000
-"""A file may hold so many rows however small it is; beyond, one for two of its bytes: a text of one character and a
-line end take three.
-"""
+"""Rows that a file may hold however small it is; beyond, one for two of its bytes: the shortest takes three."""
 LINES = 500_000
 """The same for its lines."""
 
@@ -66,9 +62,7 @@ class Understanding:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file to read, the encoding and the sheet its user named, who wants to know how far the reading is, and where
-    the reader notes what it understood.
-    """
+    """A file to read, its encoding and sheet as the user named them, and who hears how far the reading is."""
 
     path: Path
     encoding: str | None = None
@@ -91,9 +85,7 @@ def _shown_path(path: str) -> str:
 
 
 def one_line(text: str, limit: int = 60) -> str:
-    """`text` for a message: storable, at most `limit` characters, on one line, with what cannot be seen (and what a
-    terminal would obey) as its code.
-    """
+    """`text` for a message: storable, on one line, at most `limit` characters, what cannot be seen as its code."""
     return printable(" ".join(storable(text, limit).split()))
 
 
@@ -201,9 +193,7 @@ def check_lines(lines: int, packed: int, where: str) -> None:
 
 
 class _Bounded(io.RawIOBase):
-    """What a gzip file unpacks to, as long as it is no bomb.
-    Inherits only because BufferedReader wants a raw stream.
-    """
+    """What a gzip file unpacks to, if it is no bomb. Inherits only because BufferedReader wants a raw stream."""
 
     def __init__(self, unpacked: gzip.GzipFile, raw: _Counted, source: Source) -> None:
         self._unpacked, self._raw, self._source, self._size = unpacked, raw, source, 0
@@ -256,9 +246,7 @@ _COMMON = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """How a file decodes. A BOM decodes to U+FEFF, which `lines` and `chunks` drop, so that byte offsets stay those
-    of the file.
-    """
+    """How a file decodes. A BOM decodes to U+FEFF, which `lines` and `chunks` drop, so that byte offsets stay true."""
 
     name: str
 

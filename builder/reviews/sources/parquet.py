@@ -1,8 +1,6 @@
-"""Parquet: only the columns used are read, batch by batch. pyarrow is imported when a file needs it.
+"""Parquet: only the columns used are read, in batches as small as the file's own account of its columns asks for.
 
-The footer of a Parquet file, as far as it says how long its columns are. Pure Python on purpose.
-
-Rows of a Parquet file, a few at a time: what a file says of itself decides how many.
+pyarrow is imported when a file needs it; footers and headers of pages are read in pure Python on purpose.
 """
 
 from __future__ import annotations
@@ -161,7 +159,7 @@ _SMALL_BATCH = 64
 """Rows of a batch where values may be long but the file is packed as texts are."""
 _DECODED = 128 << 20
 """Bytes that a batch may take if each of its values were as long as a column's whole content."""
-_batches_PACKED = 20
+_PACKS_WELL = 20
 """Texts pack to a third or a tenth; a column that packs better than this may hold the same long text many times."""
 
 
@@ -224,7 +222,7 @@ def _batch_size(chunks: Iterable[Chunk]) -> int:
     """So many rows that a batch fits into memory even if every value were the longest that its column can hold."""
     rows = BATCH
     for chunk in chunks:
-        least = 1 if chunk.unpacked > _batches_PACKED * chunk.packed else _SMALL_BATCH
+        least = 1 if chunk.unpacked > _PACKS_WELL * chunk.packed else _SMALL_BATCH
         rows = min(rows, max(_DECODED // max(chunk.unpacked, 1), least))
     return rows
 
@@ -267,11 +265,7 @@ def read(source: Source, columns: Columns) -> Iterator[Row]:
                     yield review(row, picks.order, *values)
                 if source.progress:
                     source.progress(round(share * row) - round(share * (row - len(batch))))
-    except (
-        arrow.ArrowException,
-        OSError,
-        ValueError,
-    ) as error:  # ValueError: names of columns that are no UTF-8, for one
+    except (arrow.ArrowException, OSError, ValueError) as error:  # ValueError: names of columns that are no UTF-8
         where = f"{source.where} after row {row}" if row else source.where
         raise InputError(
             f"broken Parquet file ({one_line(str(error), 120)})", where=where, fix="copy or export the file again"

@@ -120,9 +120,7 @@ def _titles(sheets: list[Any]) -> str:
 
 
 def _check_members(stream: BinaryIO, source: Source) -> None:
-    """A workbook is a zip file: none of what is in it may be a bomb. (zipfile gives no more than the size that it
-    reads here.)
-    """
+    """A workbook is a zip file: none of what is in it may be a bomb. zipfile gives no more than the size read here."""
     size, elements = source.path.stat().st_size, 0
     with zipfile.ZipFile(stream) as packed:
         check_size(sum(member.file_size for member in packed.infolist()), size, source)

@@ -22,7 +22,7 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.reviews.dedup.rare_pairs import SEVEN, TEN, Ints, Words, bigram_arrays, distinct, groups, ranges, scattered
+from builder.reviews.rare_pairs import SEVEN, TEN, Ints, Words, bigram_arrays, distinct, groups, ranges, scattered
 from builder.reviews.script import Script
 from builder.reviews.text import view
 
@@ -149,9 +149,7 @@ class _Forest:
 
 
 def _pairs(who: Ints, start: Ints, end: Ints, sketches: Words, forest: _Forest) -> Iterator[tuple[Ints, Ints]]:
-    """The pairs inside groups, `who[start:end]` each, that may be alike and are not connected; a part at a time, in a
-    part each once.
-    """
+    """The pairs inside groups, `who[start:end]` each, that may be alike and are not connected; parts at a time."""
     at = ranges(start, end)
     left = np.repeat(end, end - start) - at - 1
     cuts = np.searchsorted(np.cumsum(left), np.arange(0, int(left.sum()), _PART))
@@ -197,9 +195,7 @@ def _compare(group: Ints, sketches: Words, forest: _Forest, near: Callable[[int,
 
 
 def _likely(a: Words, b: Words) -> NDArray[np.bool_]:
-    """Whether texts may be alike: they differ by at least as many bigrams as their sketches do by bits, and by at
-    most 3/17 of both sizes where they are alike.
-    """
+    """Whether texts may be alike: sketches differ by at most as many bits as sets by bigrams, at most 3/17 of both."""
     apart = np.bitwise_count(a[..., :-1] ^ b[..., :-1]).sum(axis=-1, dtype=np.uint64)
     return np.asarray(np.uint64(TEN + SEVEN) * apart <= np.uint64(TEN - SEVEN) * (a[..., -1] + b[..., -1]))
 

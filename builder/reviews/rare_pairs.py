@@ -118,9 +118,7 @@ _FILES = 256
 _CHUNK = 1 << 19
 """Characters whose bigrams are in memory at a time."""
 _BITS = 20
-"""How often a bigram occurs is counted by a hash of at most so many bits: an order that is nearly by rarity serves as
-well.
-"""
+"""How often a bigram occurs is counted by a hash of at most so many bits: an order nearly by rarity serves as well."""
 _CODE = 21
 """Bits of a code point. Two of them, and the number of a text among _CHUNK characters, fill 62 bits."""
 _OFTEN = 40
@@ -225,9 +223,7 @@ def ranges(start: Ints, end: Ints) -> Ints:
 
 
 def bigram_arrays(texts: Sequence[str]) -> Iterator[tuple[int, Words, Ints]]:
-    """Chunks of texts: the first's index, the bigrams as numbers (repeated ones too), and which text of the chunk
-    each is of.
-    """
+    """Chunks of texts: the first's index, the bigrams as numbers (repeated ones too), and the text that each is of."""
     start, chunk, characters = 0, list[str](), 0
     for n, text in enumerate(texts, 1):
         chunk.append(text)

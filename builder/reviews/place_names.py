@@ -52,9 +52,7 @@ def tagged(text: str) -> list[tuple[str, str]]:
 
 
 def crosses(text: str, at: int) -> bool:
-    """Whether a word stands across `at`: 熱情 of 店員超熱|情. Of two characters it is none where another word begins
-    at `at`: 味道 of 王品|味道.
-    """
+    """Whether a word stands across `at` (店員超熱|情); of two characters only where none begins there."""
     return any(
         text[end - 1] != "的" and is_word(text[start:end], above=10)
         for start in range(max(0, at - _LONGEST + 1), at)
@@ -155,9 +153,7 @@ def announced(text: str) -> Iterator[str]:
 
 
 def pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
-    """What finds the names in a text of Simplified script and ASCII width; None if no form of them is worth looking
-    for.
-    """
+    """What finds the names in a text of Simplified script and ASCII width; None if no form is worth looking for."""
     spellings = {converter("t2s")(form) for name in names for form in forms(name)}
     whole = {converter("t2s")(_tidy(name)) for name in names}
     if not spellings:
@@ -265,9 +261,7 @@ def _han(text: str) -> int:
 
 
 def _spelt(form: str) -> str:
-    """A pattern for a form: marks and spaces between its parts may differ, and one space may stand between Han
-    characters.
-    """
+    """A pattern for a form: marks and spaces between its parts may differ; one space may part Han characters."""
     atoms = list(_ATOM.finditer(form))
     parts = [re.escape(atoms[0][0])]
     loose = _han(form) >= 3  # with two, 很好 吃香 would hold the name 好吃
@@ -321,9 +315,7 @@ def _find_ending(text: str, words: frozenset[str]) -> int:
 
 @cache
 def _branch() -> str:
-    """The branch that a review may name behind a place's name: 信義店, (台北信義店), 二店, 羅斯福路店. Never words
-    about it: 這家店, 最好的店.
-    """
+    """The branch that a review may name behind a place's name: 信義店, (台北信義店), 二店; never 這家店 or 最好的店."""
     kinds, plain = (
         "(?:分店|門市|门市|(?:店|館|馆)(?![員员長长面家裡里]))",
         "[^\\W\\da-zA-Z的了很最真太超是在有好這这那家間间]",

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from builder.core.errors import ConfigError
 from builder.core.wording import counted
-from builder.reviews.dedup.near_duplicates import clusters
+from builder.reviews.near_duplicates import clusters
 
 RANK = ("test", "valid", "train")
 """Who stays where two splits hold what only one may."""
@@ -31,9 +31,7 @@ _JOINED, _JOINED_SHARE = 50, 0.01
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Texts that shall stand together: the number of each text's group, -1 where it has none, and a hash of each
-    group's name.
-    """
+    """Texts that shall stand together: each text's group number, -1 for none, and a hash of each group's name."""
 
     of: Sequence[int] = ()
     hashes: Sequence[str] = ()
@@ -159,9 +157,7 @@ def _spanning(cluster: Sequence[int], unit: Sequence[int]) -> frozenset[int]:
 
 
 def _place_pinned(board: _Board, unit: Sequence[int], pinned: Mapping[int, str], pins: Mapping[int, set[str]]) -> None:
-    """Nobody moves: of two that may not both stay, the one in test does, then the one in valid. Then those who belong
-    to them.
-    """
+    """Nobody moves: of two that may not both stay, test goes first, then valid. Then those who belong to them."""
     for split in RANK:
         for i in sorted(pinned):
             if pinned[i] == split and board.may(i, split):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from builder.core.records import Span
-from builder.reviews.privacy.place_names import crosses, frequency, is_area, is_word, tagged
+from builder.reviews.place_names import crosses, frequency, is_area, is_word, tagged
 from builder.reviews.script import converter
 
 _HAN = "[\u4e00-\u9fff]"

@@ -19,8 +19,8 @@ from functools import lru_cache
 from typing import Literal
 
 from builder.core.records import Span
-from builder.reviews.privacy import person_names, place_names
-from builder.reviews.privacy.place_names import tagged
+from builder.reviews import person_names, place_names
+from builder.reviews.place_names import tagged
 from builder.reviews.script import converter
 
 # ---- Addresses
@@ -153,9 +153,7 @@ class Masked:
         return person_names.role_before(self.text[:first])
 
     def in_script(self, convert: Callable[[str], str]) -> str:
-        """The masked text with `convert` (which keeps lengths) applied to what is not a mask: [電話] is the same in
-        every script.
-        """
+        """The masked text with `convert`, which keeps lengths, applied to all but masks, which stay."""
         parts: list[str] = []
         at = shift = 0
         for start, end, kind in self.masks:
@@ -225,7 +223,7 @@ def _find(text: str, place: re.Pattern[str] | None) -> list[Mask]:
         spans = [span for match in pattern.finditer(shown) if (span := _span_to_mask(match, kind))]
         masks += [(start, end, kind) for start, end in spans]
         shown = _blotted(shown, spans)
-    shown = _one_script(shown)
+    shown = converter("t2s")(shown)  # of the same length: what is found in one script is found in the other
     roads = address_spans(shown)
     shown = _blotted(shown, roads)
     own = place_names.spans(shown, place) if place else []
@@ -241,9 +239,7 @@ def _find(text: str, place: re.Pattern[str] | None) -> list[Mask]:
 
 
 def _span_to_mask(match: re.Match[str], kind: Kind) -> Span | None:
-    """The span to mask: the named group where a cue (`line id:`) is to stay readable, less the punctuation that ends
-    a sentence.
-    """
+    """The span to mask: the named group where a cue (`line id:`) stays readable, less the mark that ends a sentence."""
     start, end = match.span(match.lastgroup or 0)
     if kind == "url":
         end = start + len(match.string[start:end].rstrip(".,;:!?()[]{}'\"*~"))
@@ -254,11 +250,6 @@ def _blotted(text: str, spans: Sequence[Span]) -> str:
     for start, end in spans:
         text = text[:start] + _BLOT * (end - start) + text[end:]
     return text
-
-
-def _one_script(text: str) -> str:
-    """Same length, Simplified: what is found in one script is found in the other."""
-    return converter("t2s")(text)
 
 
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
