@@ -444,6 +444,63 @@ def test_a_base_that_is_a_pickle_is_refused_with_the_command_that_mends_it(
 # ---- the version before
 
 
+@pytest.mark.parametrize("version", range(db.schema()[0][0], db.schema()[-1][0]))
+def test_a_working_directory_of_every_earlier_schema_is_migrated_to_what_a_new_one_has(
+    version: int, tmp_path: Path
+) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    connection = sqlite3.connect(old / db.NAME, isolation_level=None)
+    for number, script in db.schema():
+        if number <= version:
+            connection.executescript(script)
+    connection.executescript(f"PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = {version};")
+    columns = "key, text, file, row, script, language, hash, norm_hash, split"
+    connection.execute(
+        f"INSERT INTO reviews ({columns}) VALUES ('r1', '湯頭濃郁', 'a.csv', 1, 'traditional', 'zh-Hant', 'h', 'n', "
+        "'train')"
+    )
+    connection.execute(
+        "INSERT INTO triplets (id, review, aspect, aspect_full, opinion, opinion_full, polarity, valence, spans) "
+        "VALUES (2147483649, 1, '湯頭', '湯頭', '濃郁', '濃郁', 'POS', 8, '{}')"
+    )
+    connection.execute(
+        "INSERT INTO triplets (id, review, aspect, aspect_full, opinion, opinion_full, polarity, valence, spans) "
+        "VALUES (2147483650, 1, '湯', '湯', '濃', '濃', 'POS', 8, '{}')"
+    )
+    connection.execute("INSERT INTO sources (name, kind, signature) VALUES ('rules', 'rules', 's')")
+    labeller = ("llm:m@p", "llm") if version < 20 else ("A0", "model")  # later ones hold no language model's labels
+    connection.execute("INSERT INTO sources (name, kind, signature) VALUES (?, ?, 's')", labeller)
+    expected = [("湯頭濃郁", "濃郁", "YY")] + [("湯頭濃郁", "濃", "YY")] * (version >= 20)
+    for triplet, source in ((2147483649, 1), (2147483649, 2), (2147483650, 2)):
+        connection.execute("INSERT INTO proposals (source, triplet, story) VALUES (?, ?, '[]')", (source, triplet))
+    connection.executemany(
+        "INSERT INTO verdicts (source, triplet, label, score) VALUES (1, ?, 'YY', 0.5)", [(2147483649,), (2147483650,)]
+    )
+    connection.close()
+    with db.writing(old) as migrated, db.writing(new) as fresh:
+        asked = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name"
+        shapes = [
+            {
+                (kind, name): sorted(row[1:] for row in one.execute(f"PRAGMA table_xinfo({name})"))
+                for kind, name, _ in one.execute(asked).fetchall()
+            }
+            for one in (migrated, fresh)
+        ]
+        assert shapes[0].keys() == shapes[1].keys()
+        assert {key: [c[:2] for c in shape] for key, shape in shapes[0].items()} == {
+            key: [c[:2] for c in shape] for key, shape in shapes[1].items()
+        }
+        assert migrated.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert migrated.execute("PRAGMA foreign_key_check").fetchall() == []
+        asked = "SELECT r.text, t.opinion, v.label FROM reviews r JOIN triplets t ON t.review = r.id JOIN verdicts v"
+        rows = migrated.execute(f"{asked} ON v.triplet = t.id").fetchall()
+        assert rows == expected, "what a language model alone wrote is gone"
+        names = {name for (name,) in migrated.execute("SELECT name FROM sources")}
+        assert names == {"rules"} | ({"A0"} if version >= 20 else set())
+        assert migrated.execute("SELECT count(*) FROM triplets").fetchone() == (len(expected),)
+
+
 def test_a_release_of_the_first_layout_is_compared_and_exported(here: Command, tmp_path: Path) -> None:
     first = LAYOUTS / "v0.1.0"
     assert here("diff", first, LAYOUTS / "v0.2.0", "--format", "json").out.startswith("{")

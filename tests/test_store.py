@@ -7,7 +7,6 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -141,35 +140,18 @@ def test_a_new_database_has_the_newest_schema_our_mark_and_only_strict_tables(co
     assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
 
 
-def test_schema_files_are_numbered_from_that_of_version_011_without_gaps() -> None:
-    assert [number for number, _ in db.schema()] == list(range(21, 21 + len(db.schema())))
+def test_schema_files_are_numbered_from_that_of_version_05_without_gaps() -> None:
+    assert [number for number, _ in db.schema()] == list(range(17, 17 + len(db.schema())))
 
 
-def test_a_database_older_than_version_011_names_the_builder_that_reads_it(tmp_path: Path) -> None:
+def test_a_database_older_than_version_05_names_the_builder_that_reads_it(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / db.NAME) as old:
-        old.executescript(f"CREATE TABLE a (b); PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = 20;")
+        old.executescript(f"CREATE TABLE a (b); PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = 16;")
     old.close()
     for opened in (db.reading, db.writing):
-        message = r"schema 20, made by a builder before 0\.11\.0; builder 0\.11\.0 brings"
+        message = r"schema 16, made by a builder before 0\.5\.0; builder 0\.8\.0 brings"
         with pytest.raises(WorkdirError, match=message), opened(tmp_path):
             pass
-
-
-def test_a_schema_file_that_is_missing_is_applied_whole_or_not_at_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with db.writing(tmp_path) as first:
-        runs.set_setting(first, "name", "value")
-        base = first.execute("PRAGMA user_version").fetchone()[0]
-    shipped, more = db.schema(), "CREATE TABLE more (x TEXT) STRICT;"
-    for script, opened in ((f"{more} CREATE TABLE more (x TEXT);", db.writing), (more, db.reading)):
-        monkeypatch.setattr(db, "schema", lambda script=script: [*shipped, (base + 1, script)])
-        broken = pytest.raises(QueryError, match="already exists") if opened is db.writing else nullcontext()
-        with broken, opened(tmp_path) as migrated:
-            assert migrated.execute("SELECT count(*) FROM more").fetchone()[0] == 0
-            assert runs.setting(migrated, "name") == "value"
-            assert migrated.execute("PRAGMA user_version").fetchone()[0] == base + 1
-            assert migrated.execute("PRAGMA foreign_key_check").fetchall() == []
 
 
 def test_opening_again_changes_nothing_and_keeps_what_is_there(tmp_path: Path) -> None:

@@ -3,5 +3,5 @@
 In: records. Out: records. `db` opens, locks and migrates it; each other module reads and writes one subject; `schema/`
 holds its tables with their comments, `queries/` the questions with a name.
 
-Start reading at `schema/021_base.sql` and `db`.
+Start reading at `schema/017_base.sql` and `db`.
 """

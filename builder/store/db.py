@@ -25,7 +25,7 @@ _LONGEST_PATH = 500
 
 
 def schema() -> list[tuple[int, str]]:
-    """Numbered schema files in order, from that of version 0.11.0 on; a released one is never edited."""
+    """Numbered schema files in order, from that of version 0.5.0 on; a released one is never edited."""
     folder = files("builder.store") / "schema"
     scripts = sorted((item for item in folder.iterdir() if item.name.endswith(".sql")), key=lambda item: item.name)
     return [(int(item.name.split("_")[0]), item.read_text(encoding="utf-8")) for item in scripts]
@@ -211,9 +211,9 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         raise WorkdirError("this database was not made by builder", where=str(path), fix="choose another --workdir")
     if 0 < version < schema()[0][0]:
         raise WorkdirError(
-            f"this working directory has schema {version}, made by a builder before 0.11.0",
+            f"this working directory has schema {version}, made by a builder before 0.5.0",
             where=str(path),
-            fix="builder 0.11.0 brings it up to date; or build in a new --workdir",
+            fix="builder 0.8.0 brings it up to date; or build in a new --workdir",
         )
     if version > newest:
         raise WorkdirError(

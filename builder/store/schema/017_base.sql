@@ -1,4 +1,4 @@
--- The tables of version 0.11.0, the oldest that is brought up to date. descriptions.toml says what each is for.
+-- The tables of version 0.5.0, the oldest that is brought up to date. descriptions.toml says what each is for.
 
 CREATE TABLE reviews (
   id INTEGER PRIMARY KEY,
@@ -289,6 +289,21 @@ CREATE TABLE descriptions (
   PRIMARY KEY (name, "column")
 ) STRICT, WITHOUT ROWID;
 
+CREATE VIEW reviews_wide AS
+  SELECT r.id, r.key, r.public_id, r.text, r.source, r.place, r.rating, r.split, e.version AS released, e.annotation, e.unverified_negative,
+         count(x.triplet) AS triplets,
+         count(*) FILTER (WHERE t.polarity = 'POS') AS positive,
+         count(*) FILTER (WHERE t.polarity = 'NEG') AS negative,
+         count(*) FILTER (WHERE t.polarity = 'NEU') AS neutral,
+         group_concat(t.aspect || '/' || t.opinion || '/' || t.polarity, ' ') AS summary,
+         min(x.confidence) AS least_confidence
+  FROM reviews r
+       LEFT JOIN released_reviews e ON e.review = r.id
+       LEFT JOIN released x ON x.triplet BETWEEN r.id << 31 AND (r.id << 31) + 2147483647
+       LEFT JOIN triplets t ON t.id = x.triplet
+  WHERE r.duplicate_of IS NULL
+  GROUP BY r.id;
+
 CREATE TABLE labelled_reviews (
   source INTEGER NOT NULL REFERENCES sources (id) ON DELETE CASCADE,
   review INTEGER NOT NULL REFERENCES reviews (id) ON DELETE CASCADE,
@@ -302,29 +317,10 @@ CREATE TABLE review_dates (
   date TEXT NOT NULL
 ) STRICT;
 
-CREATE TABLE review_columns (
-  review INTEGER NOT NULL REFERENCES reviews (id) ON DELETE CASCADE,
-  name TEXT NOT NULL,
-  value TEXT NOT NULL,
-  PRIMARY KEY (review, name)
+CREATE TABLE labeller_answers (
+  source TEXT NOT NULL, review_key TEXT NOT NULL, text TEXT NOT NULL, answer TEXT NOT NULL, prompt TEXT NOT NULL,
+  PRIMARY KEY (source, review_key)
 ) STRICT, WITHOUT ROWID;
-
-CREATE VIEW reviews_wide AS
-  SELECT r.id, r.key, r.public_id, r.text, r.source, r.place, r.rating, d.date, r.split, e.version AS released, e.annotation,
-         e.unverified_negative,
-         count(x.triplet) AS triplets,
-         count(*) FILTER (WHERE t.polarity = 'POS') AS positive,
-         count(*) FILTER (WHERE t.polarity = 'NEG') AS negative,
-         count(*) FILTER (WHERE t.polarity = 'NEU') AS neutral,
-         group_concat(t.aspect || '/' || t.opinion || '/' || t.polarity, ' ') AS summary,
-         min(x.confidence) AS least_confidence
-  FROM reviews r
-       LEFT JOIN review_dates d ON d.review = r.id
-       LEFT JOIN released_reviews e ON e.review = r.id
-       LEFT JOIN released x ON x.triplet BETWEEN r.id << 31 AND (r.id << 31) + 2147483647
-       LEFT JOIN triplets t ON t.id = x.triplet
-  WHERE r.duplicate_of IS NULL
-  GROUP BY r.id;
 
 CREATE VIEW triplet_sources AS
   SELECT p.triplet, p.source, s.name FROM proposals p JOIN sources s ON s.id = p.source WHERE s.name <> 'E0'
