@@ -21,7 +21,7 @@ from builder.pipeline import judging
 from builder.store.triplets import JudgedTriplet
 
 LIMIT, WIDEN = 0.6, 0.5
-LIMITS = TrustLimits(LIMIT, ("subject",))
+LIMITS = TrustLimits(LIMIT, LIMIT / 2, ("subject",))
 TEXT = "湯頭很香，麵條難吃"
 SOUP = triplet(TEXT, (0, 2), [(2, 4)], "POS")
 NOODLE = triplet(TEXT, (5, 7), [(7, 9)], "NEG")
@@ -138,13 +138,14 @@ def test_an_improbable_rule_triplet_goes_and_a_sure_proposal_comes() -> None:
     assert [t.key for t in out] == [SOUP.key, NOODLE.key]
 
 
-def test_a_triplet_goes_below_two_thirds_of_the_limit_but_for_a_neutral_one() -> None:
+def test_a_triplet_goes_below_its_own_limit_but_for_a_neutral_one() -> None:
     for polarity in POLARITIES:
         assert LIMITS.place(LIMITS.dropped, "subject", polarity) == "shared"
         assert LIMITS.place(LIMITS.dropped - 1e-9, "subject", polarity) == (
             "spared" if polarity == "NEU" else "rejected"
         )
-    assert LIMITS.dropped == pytest.approx(LIMIT * 2 / 3)
+    before = TrustLimits.read({"limit": 0.4, "judged": []})
+    assert before.dropped == 0.4, "of a working directory that holds no second limit"
     unasked = JudgedTriplet(StoredTriplet(1, 1, SOUP), None, "NX", None, "subject")
     assert judging.place(LIMITS, unasked) == "rejected"
 

@@ -138,7 +138,22 @@ def test_a_table_switches_a_function_off_and_makes_none(tmp_path: Path) -> None:
         (f"{IMPORT}@rule\ndef warm_room(clause):\n    ''", "rule 'warm-room': TypeError: rule() takes 0 positional "),
         (f"{IMPORT}@rule(kind='words')\ndef warm_room(clause):\n    ''", "rule 'warm-room': TypeError: rule() got an "),
         (f"{IMPORT}@rule(**{{}})\ndef warm_room(clause):\n    ''", "rule 'warm-room': unknown parameter '**'"),
-        (f"{IMPORT}@rule()\nasync def warm_room(clause):\n    ''", "rule 'warm-room': TypeError: 'coroutine' object "),
+        (f"{IMPORT}@rule()\nasync def warm_room(clause): ''", "rule 'warm-room' is no plain function of the file"),
+        (
+            f"{IMPORT}if 1:\n    @rule()\n    def warm_room(clause):\n        ''",
+            "rule 'warm-room' is no plain function",
+        ),
+        (
+            f"{IMPORT[:-1]} as mark\n@mark()\ndef warm_room(clause):\n    ''",
+            "rooms.py:1: the decorator has another name",
+        ),
+        (
+            f"{IMPORT}@rule(miss={{'湯': '湯|燙|NEG'}})\ndef warm_room(clause):\n    ''",
+            "'湯|燙|NEG' is no list of triplets",
+        ),
+        (f"{WARM}\nimport sys\nsys.exit(0)", "rule 'warm-room': SystemExit: 0"),
+        (f"{WARM}\ndel warm_room", "rule 'warm-room': AttributeError: "),
+        (f"{WARM}\nwarm_room = None", "rule 'warm-room': TypeError: None is no function"),
         ("@rule(hits={})\ndef warm_room(clause):\n    ''", "rule 'warm-room': unknown parameter 'hits'"),
         ("@rule()\ndef warm_room(clause):\n    ''", "rules/rooms.py:2: rule 'warm-room': NameError: name 'rule' is "),
         (f"{WARM}\n    1 / 0", "rules/rooms.py:11: rule 'warm-room': ZeroDivisionError: division by zero; correct "),
@@ -153,7 +168,11 @@ def test_a_function_that_cannot_be_read_or_run_is_one_line(code: str, message: s
     assert message in str(caught.value)
 
 
-def test_no_code_of_a_working_directory_runs(tmp_path: Path) -> None:
-    make_pack(tmp_path, WARM)
-    with pytest.raises(ResourceError, match="no code of a working directory runs; put it into a domain pack"):
-        find_folders(Lexicons(), Rules(), tmp_path)
+@pytest.mark.parametrize("settings", [{}, {"domain": "pack"}, {"rules": "pack/rules"}])
+def test_no_code_of_a_working_directory_runs(settings: dict[str, str], tmp_path: Path) -> None:
+    """Nor where the settings that it remembers name a folder in it."""
+    make_pack(tmp_path / ("pack" if settings else ""), WARM)
+    domain = str(tmp_path / settings["domain"]) if "domain" in settings else "restaurant"
+    rules = Rules(dir=str(tmp_path / settings["rules"])) if "rules" in settings else Rules()
+    with pytest.raises(ResourceError, match="no code of a working directory runs; put it into a folder outside"):
+        find_folders(Lexicons(), rules, tmp_path, domain)

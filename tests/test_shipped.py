@@ -33,7 +33,7 @@ from builder.models.trust import Calibration, Curve, TrustLimits, load_calibrati
 from builder.store import db, runs, triplets
 from builder.store import reviews as stored
 
-LIMITS = TrustLimits(0.3, ())
+LIMITS = TrustLimits(0.3, 0.2, ())
 
 
 @pytest.fixture(scope="module")

@@ -588,7 +588,9 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path, ending: str) -> None
         tracemalloc.stop()
 
 
-TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30).filter(
+    lambda text: not re.search(r"\\[nrt]", text)  # in a whole column MySQL writes so for the end of a line
+)
 
 
 @given(st.lists(TEXT, min_size=1, max_size=5))

@@ -8,7 +8,6 @@ import atexit
 import ctypes
 import gc
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -33,8 +32,7 @@ def choose_kernels() -> None:
 
 def has_gpu(device: str) -> bool:
     """Whether a setting may mean a GPU, for all that is seen without importing torch."""
-    seen = sys.platform == "darwin" or any(path.exists() for path in _GPUS)
-    return device != "cpu" and (device != "auto" or seen)
+    return device != "cpu" and (device != "auto" or any(path.exists() for path in _GPUS))
 
 
 def _processor() -> Mapping[str, Sequence[str]]:

@@ -8,6 +8,7 @@ rules. Nothing else of a pack runs.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, ModuleType
@@ -80,13 +81,17 @@ def load_functions(rules: Iterable[Rule]) -> list[LabellingRule]:
     """Rules of kind `function` with their functions, in their order. ResourceError where a file does not run."""
     out, modules = [], dict[str, ModuleType]()
     for own in rules:
-        if own.code not in modules:
-            module = modules[own.code] = ModuleType(Path(own.code).stem)
-            try:
+        try:
+            if own.code not in modules:
+                module = modules[own.code] = ModuleType(f"rules of {own.code}")
+                sys.modules[module.__name__] = module  # where dataclasses look for what their annotations name
                 exec(compile(Path(own.code).read_bytes(), own.code, "exec"), module.__dict__)
-            except Exception as error:
-                raise _describe_fault(own, error) from error
-        out.append((own, getattr(modules[own.code], own.name.replace("-", "_"))))
+            function = getattr(modules[own.code], own.name.replace("-", "_"))
+            if not callable(function):
+                raise TypeError(f"{function!r} is no function")
+        except (Exception, SystemExit) as error:
+            raise _describe_fault(own, error) from error
+        out.append((own, function))
     return out
 
 
@@ -102,7 +107,7 @@ def label_clause(functions: Sequence[LabellingRule], items: Sequence[Constituent
                 if polarity not in POLARITIES:
                     raise ValueError(f"{polarity!r} is no polarity")
                 yield Labelled(own, _take(items, words, aspect), _take(items, words, opinion), polarity)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise _describe_fault(own, error) from error
 
 
@@ -115,6 +120,6 @@ def _take(items: Sequence[Constituent], words: Sequence[Word], part: Word | Sequ
     return items[first:stop]
 
 
-def _describe_fault(own: Rule, error: Exception) -> ResourceError:
+def _describe_fault(own: Rule, error: BaseException) -> ResourceError:
     message = f"rule {own.name!r}: {type(error).__name__}: {error}"
     return ResourceError(message, where=own.where, fix="correct the function, or switch its rule off")

@@ -438,11 +438,12 @@ def listen(host: str, port: int) -> Any:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind(address)
         opened.listen()  # whoever comes between the telling of the address and the first page waits
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # UnicodeError: a host that cannot be a name
         if opened is not None:
             opened.close()
         raise ConfigError(
-            f"cannot listen on {host}:{port} ({error.strerror or error})", fix="choose another --port (0: any free one)"
+            f"cannot listen on {host}:{port} ({getattr(error, 'strerror', None) or error})",
+            fix="choose another --port (0: any free one)",
         ) from error
     return opened
 

@@ -106,6 +106,8 @@ def read_weights(path: Path) -> Weights:
         scale = packed.get(f"{name}.scale")
         if not name.endswith(".scale"):
             values = packed[name].astype(np.float32)
+            if scale is not None and scale.shape != values.shape[:1]:
+                raise ModelError(f"{name} has {len(scale)} scales", where=str(path), fix="reinstall builder")
             whole[name] = values if scale is None else values * scale[:, None]
     return whole
 
@@ -171,10 +173,16 @@ class NumpyReader:
         done, total = 0, sum(len(piece.encoded) for piece in pieces)
         with one_thread():
             for some in _portions(pieces):
-                vectors = self._encode([ids for piece in some for ids in _tokens(piece.encoded).ids])
-                for piece in some:
-                    own, vectors = np.split(vectors, [sum(map(len, _tokens(piece.encoded).ids))])
-                    add_scores(out, [piece], self._score(piece, own, floor))
+                try:
+                    vectors = self._encode([ids for piece in some for ids in _tokens(piece.encoded).ids])
+                    edges = np.cumsum([sum(map(len, _tokens(piece.encoded).ids)) for piece in some])[:-1]
+                    parts = zip(some, np.split(vectors, edges), strict=True)
+                    scores = [self._score(piece, own, floor) for piece, own in parts]
+                except (LookupError, ValueError) as error:  # names or shapes of other layers
+                    what = f"the weights belong to another model: {error!r}"
+                    raise ModelError(what, where="the reader", fix="reinstall builder") from error
+                for piece, own in zip(some, scores, strict=True):
+                    add_scores(out, [piece], own)
                     done += len(piece.encoded)
                 if progress:
                     progress(done, total, "tagging")

@@ -71,7 +71,7 @@ def train_once(fingerprint: str, checkpoints: Path, folder: Path, device: str, t
         else:
             if settled.folder.resolve() != folder.resolve():
                 save(model, folder)
-                settle(checkpoints, fingerprint, folder, model.digest)
+            settle(checkpoints, fingerprint, folder, model.digest)  # a kill may have left its checkpoints
             return model
     model = train()
     save(model, folder)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.core.edges import clashes
-from builder.core.errors import ModelError
+from builder.core.errors import ModelError, install_command
 from builder.core.files import read_settings, write_atomically
 from builder.core.machine import has_gpu
 from builder.core.records import VERDICTS, Triplet, Verdict
@@ -111,17 +111,24 @@ def open_reader(device: str = "auto") -> TextReader:
     return _load_reader(reader_folder(), device)
 
 
-def copy_model(source: Path, folder: Path) -> ShippedModel:
+def copy_model(source: Path, folder: Path, device: str = "auto") -> ShippedModel:
     """Lay the model of a domain, with the reader, into a folder of a working directory."""
     for file in sorted(reader_folder().iterdir()):
         write_atomically(folder / _READER / file.name, file.read_bytes())
     write_atomically(folder / JUDGE, (source / JUDGE).read_bytes())
-    return load_model(folder)
+    return load_model(folder, device)
 
 
 def load_model(folder: Path, device: str = "auto") -> ShippedModel:
     """What `copy_model` wrote, with the reader on `device`; ModelError where a part is missing or another's."""
-    return _open(folder / JUDGE, _load_reader(folder / _READER, device), "`builder run discriminate --force`")
+    fix = "`builder run discriminate --force`"
+    try:
+        reader = _load_reader(folder / _READER, device)
+    except ModelError as error:
+        if not error.where.startswith(str(folder)):
+            raise
+        raise ModelError(error.what, where=error.where, fix=fix) from error
+    return _open(folder / JUDGE, reader, fix)
 
 
 def _open(path: Path, reader: TextReader, fix: str) -> ShippedModel:
@@ -139,7 +146,9 @@ def _open(path: Path, reader: TextReader, fix: str) -> ShippedModel:
 
 def _load_reader(folder: Path, device: str) -> TextReader:
     """The reader on a GPU by torch, elsewhere by numpy, which takes less time than torch and no import of it."""
-    if has_gpu(device) and find_spec("torch") is not None:
+    if device not in ("auto", "cpu") and find_spec("torch") is None:
+        raise ModelError(f"the device {device} needs torch", fix=install_command("train"))
+    if may_take_gpu(device):
         from builder.learning import devices
         from builder.models.saved import load
         from builder.models.tagger import Tagger
@@ -149,6 +158,11 @@ def _load_reader(folder: Path, device: str) -> TextReader:
             assert isinstance(reader, Tagger), "the reader finds triplets"
             return reader
     return open_numpy_reader(folder)
+
+
+def may_take_gpu(device: str) -> bool:
+    """Whether a reader on the device may run on a GPU, by what can be told without importing torch."""
+    return has_gpu(device) and find_spec("torch") is not None
 
 
 def write_taught(folder: Path, shipped: Path, combiner: Combiner) -> None:

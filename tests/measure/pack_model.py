@@ -49,6 +49,8 @@ UNJUDGED = ("absent-object", "left-out-object", "mistaken-object")
 """Rules of what is missing, left out or mistaken. Annotators label few such triplets, so the reader knows none; where
 raw reviews were read, most of those that it dropped were right.
 """
+DROPPED = 2 / 3
+"""Of the limit, the share below which a rule's triplet goes: where two annotators labelled, more of them are right."""
 STEPS = 12
 """Knots of a curve."""
 BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -202,7 +204,7 @@ def combine(scorer: Any, engine: RuleEngine, reads: Sequence[ReadReview], near: 
         combiner = fit_combiner(scorer, [read for i, read in enumerate(reads) if i % FOLDS != fold])
         crossed += weigh_all(reads[fold::FOLDS], combiner)
     judged = tuple(sorted({t.rule or "" for read in reads for t in read.ruled} - set(UNJUDGED)))
-    tried = [TrustLimits(limit, judged) for limit in HELDS]
+    tried = [TrustLimits(limit, round(DROPPED * limit, 4), judged) for limit in HELDS]
     scores = [score_limits(scorer, engine, crossed, limits)[2] for limits in tried]
     print("limits:", *(f"{limits.limit} {f1:.2f}" for limits, f1 in zip(tried, scores, strict=True)), flush=True)
     lowest = next(limits for limits, f1 in zip(tried, scores, strict=True) if f1 >= max(scores) - near)
@@ -268,7 +270,7 @@ def judge_rules(scorer: Any, reads: Sequence[ReadReview], limit: float) -> dict[
     that share (Wilson, 90%).
     """
     counts: dict[str, list[int]] = {}
-    limits = TrustLimits(limit, ())
+    limits = TrustLimits(limit, limit, ())
     for read in reads:
         placed = place(limits, read.ruled, read.shares)
         for triplet, (standing, _) in zip(read.ruled, placed, strict=True):

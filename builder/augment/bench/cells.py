@@ -17,7 +17,7 @@ from itertools import combinations
 from math import comb
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from builder.augment.bench.augmented import NONE, Augmented, of_sets
 from builder.augment.bench.classifiers import Choice, ClassifierConfig, Means, check, classes, spans
@@ -29,9 +29,6 @@ from builder.core.records import Triplet
 from builder.core.wording import counted
 from builder.gold.metrics import Answer, micro
 from builder.learning.task import Progress, TaggerConfig, sized
-
-if TYPE_CHECKING:
-    pass
 
 # ---- Scores in percent
 

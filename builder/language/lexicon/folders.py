@@ -32,7 +32,15 @@ from builder.core.settings import RESTAURANT, Lexicons, Rules
 from builder.core.settings import Rules as RuleSettings
 from builder.language.lexicon.packs import COMMON, JUDGE, RULE_FILES, Pack, data_dir, find_model, find_pack, list_layers
 from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry, load_lexicon, overlays
-from builder.language.lexicon.rules import Rule, RuleExample, edited_rules, load_rules, rule_folders, rules_digest
+from builder.language.lexicon.rules import (
+    Rule,
+    RuleExample,
+    edited_rules,
+    load_rules,
+    refuse_code_below,
+    rule_folders,
+    rules_digest,
+)
 from builder.language.lexicon.tsv_rows import folder_digest
 from builder.reviews.script import Variants
 
@@ -300,7 +308,7 @@ def find_folders(
                 fix=f"delete it, or change {data_dir('rules') / LABELS}",
             )
     whole_words, whole_rules = lexicons.mode == "replace", rules.mode == "replace"
-    return Folders(
+    folders = Folders(
         words if whole_words else None,
         (words,) if words and not whole_words else (),
         own_rules if whole_rules else None,
@@ -310,6 +318,9 @@ def find_folders(
         edited_rules(workdir) if workdir else (),
         find_taught_model(workdir) if workdir else None,
     )
+    if workdir:
+        refuse_code_below(workdir, folders.rule_folders)
+    return folders
 
 
 def find_taught_model(workdir: Path) -> Path | None:

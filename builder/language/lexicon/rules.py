@@ -14,7 +14,7 @@ import ast
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -106,13 +106,21 @@ def rule_folders(directory: Path | None = None, domain: str = RESTAURANT) -> tup
 
 
 def edited_rules(workdir: Path) -> tuple[Path, ...]:
-    """The rules that a user has edited in a working directory, if there are any. ResourceError for Python there, for a
-    working directory may come from somebody else.
-    """
+    """The rules that a user has edited in a working directory, if there are any."""
     folder = workdir / "rules"
-    for path in folder.glob("*.py"):
-        raise ResourceError("no code of a working directory runs", where=str(path), fix="put it into a domain pack")
+    refuse_code_below(workdir, (folder,))
     return (folder,) if any(folder.glob("*.toml")) else ()
+
+
+def refuse_code_below(workdir: Path, folders: Iterable[Path]) -> None:
+    """ResourceError for Python among the rules of a folder that lies in a working directory, which may come from
+    somebody else, as may the settings in it that name the folder.
+    """
+    for folder in folders:
+        if folder.resolve().is_relative_to(workdir.resolve()):
+            for path in folder.glob("*.py"):
+                fix = "put it into a folder outside"
+                raise ResourceError("no code of a working directory runs", where=str(path), fix=fix)
 
 
 def _read_folder(root: Path, below: dict[str, Rule]) -> None:
@@ -158,25 +166,38 @@ def read_functions(path: Path) -> Iterator[Rule]:
         tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError) as error:
         raise ResourceError(f"cannot be read as Python: {error}", where=str(path)) from error
-    for function in tree.body:
-        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+    for function in ast.walk(tree):
+        if isinstance(function, ast.ImportFrom) and any(a.name == "rule" and a.asname for a in function.names):
+            raise ResourceError(
+                "the decorator has another name", where=f"{file}:{function.lineno}", fix="import `rule`"
+            )
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             continue
         for mark in function.decorator_list:
             called = mark.func if isinstance(mark, ast.Call) else mark
             if getattr(called, "attr" if isinstance(called, ast.Attribute) else "id", "") != "rule":
                 continue
             name, where = function.name.replace("_", "-"), f"{file}:{function.lineno}"
+            if function not in tree.body or not isinstance(function, ast.FunctionDef):
+                raise ResourceError(f"rule {name!r} is no plain function of the file", where=where, fix="write a `def`")
             try:
                 given = mark.keywords if isinstance(mark, ast.Call) else []
                 body = {word.arg or "**": ast.literal_eval(word.value) for word in given}
                 for key in {"hit", "miss"} & body.keys():
-                    body[key] = [{"text": text, "triplets": list(found)} for text, found in body[key].items()]
+                    body[key] = [_write_out(text, found) for text, found in body[key].items()]
             except (ValueError, TypeError, AttributeError) as error:
                 fix = "write literals into its decorator"
                 raise ResourceError(f"rule {name!r} cannot be read: {error}", where=where, fix=fix) from error
             about = " ".join((ast.get_docstring(function) or "").split())
             body = {"order": 50, "conventions": ["natural"]} | body | {"kind": FUNCTION, "about": about}
             yield replace(_read_rule(name, body, where, {}), code=str(path))
+
+
+def _write_out(text: str, found: object) -> dict[str, object]:
+    """An example of a function as a table."""
+    if not isinstance(found, list | tuple) or not all(_TRIPLET.fullmatch(one) for one in found):
+        raise ValueError(f"{found!r} is no list of triplets such as 'aspect|opinion|POS'")
+    return {"text": text, "triplets": list(found)}
 
 
 def find_toml_place(error: tomllib.TOMLDecodeError) -> tuple[str, str]:
@@ -294,14 +315,14 @@ _TYPE_NAMES: Mapping[type, str] = {str: "a string", int: "a whole number"}
 
 _EXAMPLE_FIX = 'write "TEXT → aspect|opinion|POS", with a comma between triplets'
 _ARROW = " → "
-_TRIPLETS = re.compile(r"([^|]+\|[^|]+\|(?:POS|NEG|NEU))(?:, |$)")
+_TRIPLET = re.compile(r"[^|]+\|[^|]+\|(?:POS|NEG|NEU)")
 
 
 def _read_example(name: str, example: object, must: bool, where: str) -> RuleExample:
     if isinstance(example, str):
         before, arrow, shown = example.rpartition(_ARROW)
-        triplets = _TRIPLETS.findall(shown) if arrow else []
-        if ", ".join(triplets) == shown if arrow else not must:
+        triplets = shown.split(", ") if arrow else []
+        if all(map(_TRIPLET.fullmatch, triplets)) if arrow else not must:
             return RuleExample(before if arrow else example, tuple(triplets), must)
     elif isinstance(example, dict) and not example.keys() - _EXAMPLE_KEYS:
         text, written = example.get("text"), example.get("triplets", [])

@@ -57,7 +57,7 @@ def _run_shipped_model(context: Context, model: Path) -> runs.Counts:
     connection, folder, shown = context.connection, context.models / judging.SHIPPED, ModelBar("discriminator")
     rules = triplets.require_source(connection, "rules")
     context.crew.rest()  # the workers hold words and rules of stages that are done
-    judge = copy_model(model, folder)
+    judge = copy_model(model, folder, context.config.device)
     source = -1
 
     def read() -> Iterator[tuple[Example, list[Proposal]]]:

@@ -198,7 +198,9 @@ def read_txt(source: Source, columns: Columns) -> Iterator[Row]:
     codec = codec_of(source)
     start = _first_lines(source.silently(), codec)
     head = next((line for line in start if line.strip()), "")
-    named = "text" in roles_of([name.strip(' "') for name in re.split(r"[,;\t|]", head.strip())], columns)
+    names = [name.strip(' "') for name in re.split(r"[,;\t|]", head.strip())]
+    roles = roles_of(names, columns)
+    named = "text" in roles and len(roles) >= min(2, len(names))  # one known name among others may be a review's word
     if named or "\t" in head.strip() or columns != Columns() or _JSON.match("".join(start[:2])):
         return _read(source, columns, "\t")
     return read_table(lambda again: _plain_rows(again, codec), columns, source)
