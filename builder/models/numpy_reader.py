@@ -62,7 +62,7 @@ from builder.models.text_reading import (
 
 _EPSILON = 1e-5
 """Of the norms that are not the encoder's: torch's default."""
-_TOKENS = 512
+_TOKENS = 1024
 """Tokens that meet the encoder's layers at once: of fewer, weights take longer to come from memory than to be used."""
 _BLOCK = 64
 """Rows of a layer that stay in the processor's cache while a function of many steps is made of them."""
@@ -83,8 +83,25 @@ class Weights(dict[str, Floats]):
 
     def linear(self, name: str, x: Floats) -> Floats:
         """x W + b over the last axis."""
-        out: Floats = x @ self[f"{name}.weight"].T + self[f"{name}.bias"]
+        out: Floats = x @ self._turned(f"{name}.weight")
+        out += self[f"{name}.bias"]
         return out
+
+    def convolve(self, name: str, x: Floats, dilation: int) -> Floats:
+        """The convolution of a width of three over x [T, D], as long as x."""
+        wide = np.pad(x, ((dilation, dilation), (0, 0)))
+        kernel = self._turned(f"{name}.weight")
+        out = self[f"{name}.bias"] + wide[: len(x)] @ kernel[0]
+        for step in (1, 2):
+            out += wide[step * dilation :][: len(x)] @ kernel[step]
+        mixed: Floats = out
+        return mixed
+
+    def _turned(self, name: str) -> Floats:
+        """A tensor with its axes in reverse, as it lies in memory from then on: products take a tenth less time."""
+        if name in self:
+            self[f"{name} turned"] = np.ascontiguousarray(self.pop(name).T)
+        return self[f"{name} turned"]
 
     def norm(self, name: str, x: Floats, epsilon: float) -> Floats:
         """Layer normalisation over the last axis (Ba et al. 2016)."""
@@ -193,12 +210,13 @@ class NumpyReader:
         context = _Context.of(piece.encoded, self._trunk(piece.encoded, vectors))
         table = self._span_table(context.hidden)
         asked = piece.asked_spans
-        logits, polarities = self._pairs(context, table, asked[:, ASPECT], asked[:, OPINION])
+        each = np.arange(len(asked))
+        logits, polarities = self._pairs(context, table, asked[:, ASPECT], asked[:, OPINION], each, each)
         known = _odds(table, asked, logits, polarities)
         aspects, opinions = (_candidates(table[layer]) for layer in (ASPECT, OPINION))
         apart = np.maximum(aspects[:, None, 0] - opinions[:, 1], opinions[:, 0] - aspects[:, None, 1])
         left, right = (apart <= self.config.max_gap).nonzero()
-        logits, polarities = self._pairs(context, table, aspects[left], opinions[right])
+        logits, polarities = self._pairs(context, table, aspects, opinions, left, right)
         keep = _sigmoid(logits) >= floor
         if not keep.any():
             return known, None
@@ -261,10 +279,8 @@ class NumpyReader:
         return self.weights.norm("trunk.norm", x, _EPSILON)
 
     def _convolve(self, name: str, x: Floats, dilation: int) -> Floats:
-        normal = np.pad(self.weights.norm(f"{name}.norm", x, _EPSILON), ((dilation, dilation), (0, 0)))
-        kernel = self.weights[f"{name}.mix.weight"]
-        mixed = sum(normal[step * dilation :][: len(x)] @ kernel[..., step].T for step in range(3))
-        out, gate = np.split(mixed + self.weights[f"{name}.mix.bias"], 2, -1)
+        normal = self.weights.norm(f"{name}.norm", x, _EPSILON)
+        out, gate = np.split(self.weights.convolve(f"{name}.mix", normal, dilation), 2, -1)
         product: Floats = out * _sigmoid(gate)
         return product
 
@@ -283,14 +299,16 @@ class NumpyReader:
         table = table + self.weights["table.length"][:, size.clip(0, longest - 1)]
         return np.where((size >= 0) & (size < longest), table, np.float32(-np.inf))
 
-    def _pairs(self, context: _Context, table: Floats, aspects: Integers, opinions: Integers) -> tuple[Floats, Floats]:
-        """The logits of P pairs [P], and those of their polarities [P, 3]."""
+    def _pairs(
+        self, context: _Context, table: Floats, aspects: Integers, opinions: Integers, left: Integers, right: Integers
+    ) -> tuple[Floats, Floats]:
+        """The logits of P pairs [P], and those of their polarities [P, 3]: of the spans at `left` and at `right`."""
         weights = self.weights
-        a, o = (
-            self._span_vector("pairs.aspect", context, aspects),
-            self._span_vector("pairs.opinion", context, opinions),
-        )
-        hidden = a + o + weights.linear("pairs.product", a * o) + self._place(context, aspects, opinions)
+        aspect = self._span_vector("pairs.aspect", context, aspects)[left]
+        opinion = self._span_vector("pairs.opinion", context, opinions)[right]
+        aspects, opinions = aspects[left], opinions[right]
+        hidden = aspect + opinion + weights.linear("pairs.product", aspect * opinion)
+        hidden += self._place(context, aspects, opinions)
         hidden = _gelu(hidden + weights.linear("pairs.extra", _surroundings(table, aspects, opinions)))
         out = weights.linear("pairs.out", hidden + _gelu(weights.linear("pairs.mix", hidden)))
         return out[:, 0], out[:, 1:]
