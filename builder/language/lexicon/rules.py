@@ -316,12 +316,13 @@ _TYPE_NAMES: Mapping[type, str] = {str: "a string", int: "a whole number"}
 _EXAMPLE_FIX = 'write "TEXT → aspect|opinion|POS", with a comma between triplets'
 _ARROW = " → "
 _TRIPLET = re.compile(r"[^|]+\|[^|]+\|(?:POS|NEG|NEU)")
+_BETWEEN = re.compile(r"(?<=\|POS|\|NEG|\|NEU), ")
 
 
 def _read_example(name: str, example: object, must: bool, where: str) -> RuleExample:
     if isinstance(example, str):
         before, arrow, shown = example.rpartition(_ARROW)
-        triplets = shown.split(", ") if arrow else []
+        triplets = _BETWEEN.split(shown) if shown and arrow else []
         if all(map(_TRIPLET.fullmatch, triplets)) if arrow else not must:
             return RuleExample(before if arrow else example, tuple(triplets), must)
     elif isinstance(example, dict) and not example.keys() - _EXAMPLE_KEYS:
