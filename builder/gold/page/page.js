@@ -227,9 +227,11 @@ function write_note() {
   $("notebox").hidden = false;
   $("note").value = drafts.get(place) ?? (item.label ? item.label.note : ""); $("note").focus();
 }
+// A hidden field keeps the keys until the page is drawn anew.
+function hide_note() { $("note").blur(); $("notebox").hidden = true; }
 async function keep_note() {
   const text = $("note").value.trim(), before = item.label;
-  $("notebox").hidden = true;
+  hide_note();
   if (!before) { if (text) drafts.set(place, text); else drafts.delete(place); show(); return; }
   await answer(place, { op: "label", ...before, note: text });
   undo.push({ at: place, body: { op: "label", ...before } }); show();
@@ -267,7 +269,7 @@ function perform(choose) {
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   if (event.target.tagName === "TEXTAREA") {
-    if (event.key === "Escape") { event.preventDefault(); $("notebox").hidden = true; }
+    if (event.key === "Escape") { event.preventDefault(); hide_note(); }
     if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); perform(() => keep_note); }
     return;
   }
