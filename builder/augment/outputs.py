@@ -105,11 +105,11 @@ def _checked(options: ReleaseOptions) -> Existing:
 def _run(options: ReleaseOptions, parent: Existing, crew: Crew, tell: Tell) -> ChildRelease:
     source = list(rows(options.release, TRAIN))
     held = [row for split in parent.splits if split != TRAIN for row in rows(options.release, split)]
-    found, skipped = _sentences(options, source, held)
-    tell(f"words: {counted(len(found), 'sentence')}")
+    units, skipped = _sentences(options, source, held)
+    tell(f"words: {counted(len(units), 'sentence')}")
     folders = folders_in(options.workdir)
-    cut = segmented([unit.sentence for unit in found], folders)
-    chosen = [replace(unit, sentence=sentence) for unit, sentence in zip(found, cut, strict=True)]
+    cut = segmented([unit.sentence for unit in units], folders)
+    chosen = [replace(unit, sentence=sentence) for unit, sentence in zip(units, cut, strict=True)]
     given = Given(
         options.workdir / "models" / "augment",
         tuple(cut),

@@ -291,9 +291,9 @@ def items(
             asked.append(None)
         for place, candidate in enumerate(asked):
             label = labels.get(candidate.id) if candidate else None
-            told = place == (asked.index(None) if None in asked else 0)  # where what is missing is asked
+            asks_missing = place == (asked.index(None) if None in asked else 0)  # where what is missing is asked
             yield LabelItem(
-                pool.id, review, candidate, label, added if told else (), told and review.id in checked,
+                pool.id, review, candidate, label, added if asks_missing else (), asks_missing and review.id in checked,
                 others.get(candidate.id, "") if candidate else "",
             )  # fmt: skip
 

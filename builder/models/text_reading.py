@@ -148,13 +148,13 @@ def cut_pieces(items: Sequence[Example], encode: TextEncoder, window: int) -> li
 
 def add_scores(readings: Sequence[TextReading], pieces: Sequence[Piece], scores: Scores) -> None:
     """Enter what was scored of some pieces into the readings of their items."""
-    known, found = scores
+    asked_odds, proposed = scores
     places = [(piece.item, place) for piece in pieces for place in piece.asked]
-    entries = list(zip(places, known, strict=True))
-    if found is not None:
+    entries = list(zip(places, asked_odds, strict=True))
+    if proposed is not None:
         for number, spans, odds, chance, polarity, certainty, bits in zip(
-            found.piece.tolist(), found.spans.tolist(), found.odds, found.chance.tolist(), found.polarity.tolist(),
-            found.certainty.tolist(), found.cores.tolist(), strict=True,
+            proposed.piece.tolist(), proposed.spans.tolist(), proposed.odds, proposed.chance.tolist(),
+            proposed.polarity.tolist(), proposed.certainty.tolist(), proposed.cores.tolist(), strict=True,
         ):  # fmt: skip
             piece, named = pieces[number], POLARITIES[polarity]
             elements = [_elements(piece, layer, spans[layer], bits[layer]) for layer in (ASPECT, OPINION)]

@@ -184,7 +184,7 @@ def read_functions(path: Path) -> Iterator[Rule]:
                 given = mark.keywords if isinstance(mark, ast.Call) else []
                 body = {word.arg or "**": ast.literal_eval(word.value) for word in given}
                 for key in {"hit", "miss"} & body.keys():
-                    body[key] = [_write_out(text, found) for text, found in body[key].items()]
+                    body[key] = [_write_out(text, triplets) for text, triplets in body[key].items()]
             except (ValueError, TypeError, AttributeError) as error:
                 fix = "write literals into its decorator"
                 raise ResourceError(f"rule {name!r} cannot be read: {error}", where=where, fix=fix) from error
@@ -193,11 +193,11 @@ def read_functions(path: Path) -> Iterator[Rule]:
             yield replace(_read_rule(name, body, where, {}), code=str(path))
 
 
-def _write_out(text: str, found: object) -> dict[str, object]:
+def _write_out(text: str, triplets: object) -> dict[str, object]:
     """An example of a function as a table."""
-    if not isinstance(found, list | tuple) or not all(_TRIPLET.fullmatch(one) for one in found):
-        raise ValueError(f"{found!r} is no list of triplets such as 'aspect|opinion|POS'")
-    return {"text": text, "triplets": list(found)}
+    if not isinstance(triplets, list | tuple) or not all(_TRIPLET.fullmatch(one) for one in triplets):
+        raise ValueError(f"{triplets!r} is no list of triplets such as 'aspect|opinion|POS'")
+    return {"text": text, "triplets": list(triplets)}
 
 
 def find_toml_place(error: tomllib.TOMLDecodeError) -> tuple[str, str]:
