@@ -30,8 +30,10 @@ from typing import Any
 
 METHODS = ("search", "match", "fullmatch", "finditer", "findall", "sub", "subn", "split")
 _USED = re.compile(r"\bre\.|\.(?:" + "|".join(METHODS) + r")\b")
-LENGTHS = (16, 30, 64, 128, 512, 4096)
-"""Characters of an attack. Short ones too: some expressions give up on a text that is longer than they may read."""
+LENGTHS = (16, 30, 64, 128, 512, 2048, 8192)
+"""Characters of an attack. Short ones too: some expressions give up on a text that is longer than they may read.
+
+On the longest, what is quadratic takes four times `QUICK` and more, also on a fast machine."""
 QUICK = 0.004
 """Seconds within which an expression that is linear reads any text of these lengths."""
 CLAUSE = 128
