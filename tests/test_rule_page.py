@@ -24,7 +24,7 @@ from builder.pages.rule_page import RuleBook, RuleWorker, rule_site
 from builder.pipeline.rule_report import draft as write_draft
 
 OWN = """[odd-words]
-kind = "refuse-opinion"
+kind = "refuse"
 order = 440
 about = "In these reviews these words judge nothing."
 patterns = ["CURRENT&ODD"]
@@ -192,7 +192,7 @@ def test_a_saved_rule_is_read_by_all_that_reads_the_working_directory_and_can_be
     assert "odd-words" not in names
     assert book.open_rule("odd-words") | {"examples": ()} == {
         "name": "odd-words", "text": OWN, "edited": True, "origin": "rules edited in the working directory",
-        "where": "rules/odd-words.toml:1", "counts": True, "kind": "refuse-opinion", "examples": (), "classes": [],
+        "where": "rules/odd-words.toml:1", "counts": True, "kind": "refuse", "examples": (), "classes": [],
         "about": "In these reviews these words judge nothing.",
     }  # fmt: skip
     assert book.compare(OWN, hear)["counts"] == {}
@@ -213,8 +213,8 @@ def test_a_rule_that_cannot_run_is_not_saved(tmp_path: Path) -> None:
     book = RuleBook(tmp_path, 20)
     for text, message in (
         (
-            OWN.replace("refuse-opinion", "refuse-opnion"),
-            r"rules/odd-words\.toml:1: rule 'odd-words' has unknown kind 'refuse-opnion'",
+            OWN.replace("refuse", "refuze"),
+            r"rules/odd-words\.toml:1: rule 'odd-words' has unknown kind 'refuze'",
         ),
         (OWN.replace("words = {", "wards = {"), r"odd-words\.toml:6: .*unknown parameter 'wards'"),
         (OWN.replace("[odd-words]", "[odd-words]\nextends = true"), "extends a rule that is not there"),
@@ -255,7 +255,7 @@ def test_lost_and_added_triplets_of_one_opinion_are_one_that_changed(book: RuleB
 
 def test_a_pattern_without_end_is_stopped_and_the_next_question_is_answered(worker: RuleWorker) -> None:
     pattern = 'pattern = "TARGET (WORD WORD|WORD)* THAN CURRENT"'
-    endless = OWN.replace('"refuse-opinion"', '"pair-pattern"').replace('words = { ODD = ["好吃"] }\n', "")
+    endless = OWN.replace('"refuse"', '"pair-pattern"').replace('words = { ODD = ["好吃"] }\n', "")
     endless = endless.replace('patterns = ["CURRENT&ODD"]', pattern)
     endless = endless.replace(
         "牛肉麵很好吃",
@@ -272,8 +272,8 @@ def test_a_pattern_without_end_is_stopped_and_the_next_question_is_answered(work
 def test_the_site_answers_an_error_with_its_line(worker: RuleWorker) -> None:
     site = rule_site(worker)
     assert site.writes["/api/try"]("you", {"text": OWN.replace("words = {", "wards = {")}) == {
-        "fault": "line 6: rule 'odd-words': unknown parameter 'wards'; parameters of kind 'refuse-opinion': "
-        "conventions, enabled, patterns, unless, words",
+        "fault": "line 6: rule 'odd-words': unknown parameter 'wards'; parameters of kind 'refuse': "
+        "conventions, enabled, paired, patterns, unless, words",
         "line": 6,
     }
     assert site.writes["/api/open"]("you", {"name": "nothing"}) == {

@@ -33,7 +33,7 @@ MAKERS = ("pair-", "conjunction", "valence", "predicate")
 """Kinds that make or turn triplets: they must show what they make.
 The others, apart from word lists, must show what they keep out.
 """
-FILTERS = ("unstate-opinion", "question", "compatible", "refuse-opinion", "refuse-aspect", "read-as")
+FILTERS = ("question", "compatible", "refuse", "read-as")
 GRAMMAR = ("function-words", "extent", "join", "term", "list", "name")
 """Kinds that say what phrases and terms are made of: the engine runs with exactly one rule of each."""
 Extract = Callable[[str, Convention], tuple[Triplet, ...]]
@@ -131,9 +131,7 @@ def test_an_engine_without_a_predicate_reads_as_one_that_was_compiled_without_it
 # ---- refusals
 
 
-REFUSING = [
-    pytest.param(rule, id=rule.name) for rule in RULES if rule.kind.startswith(("refuse-", "unstate-", "read-as"))
-]
+REFUSING = [pytest.param(rule, id=rule.name) for rule in RULES if rule.kind.startswith(("refuse", "read-as"))]
 
 
 def find_refusals(texts: list[str], convention: Convention) -> list[tuple[str, ...]]:
@@ -151,7 +149,7 @@ def test_a_refusing_rule_refuses_something_in_its_own_examples_itself(rule: Rule
 
 def test_refusing_rules_that_are_switched_off_refuse_nothing(lexicon: Lexicon) -> None:
     """All at once, for an engine takes a third of a second to compile."""
-    rules = [rule for rule in RULES if rule.kind.startswith(("refuse-", "unstate-"))]
+    rules = [rule for rule in RULES if rule.kind == "refuse"]
     without = Engine(lexicon, [with_params(rule, enabled=False) if rule in rules else rule for rule in RULES])
     docs = reader().docs([example.text for rule in rules for example in rule.examples])
     refusing = {name for doc in docs for refusal in without.find_refusals(doc) for name in refusal.rules}
@@ -164,7 +162,7 @@ def test_of_several_rules_that_refuse_an_opinion_the_first_in_order_decides() ->
     assert list(names) == sorted(names, key=order.__getitem__)
 
 
-def refusing(kind: str = "refuse-opinion", **params: object) -> Rule:
+def refusing(kind: str = "refuse", **params: object) -> Rule:
     """A rule that refuses 舒適 before a word of its own, but for `params`."""
     given = {"patterns": ["CURRENT&EASE STOP"], "words": {"EASE": ["舒適"], "STOP": ["停車"]}, **params}
     return Rule("mine", kind, 1, "", MappingProxyType(given), (), "rules/x.toml:1")
@@ -237,7 +235,7 @@ def of_opinions(lexicon: Lexicon) -> Engine:
 def of_aspects(lexicon: Lexicon) -> Engine:
     return with_all(
         lexicon,
-        (refusing("refuse-aspect", patterns=patterns, words=words) for patterns, words, *_ in ASPECTS),
+        (refusing(patterns=patterns, words=words) for patterns, words, *_ in ASPECTS),
     )
 
 
@@ -259,7 +257,7 @@ def test_a_pattern_says_where_an_aspect_stands(number: int, of_aspects: Engine) 
 
 @pytest.mark.parametrize(("text", "refuses"), [("不舒適的座位", True), ("很舒適的座位", False)])
 def test_an_aspect_that_is_refused_makes_no_triplet(lexicon: Lexicon, text: str, refuses: bool) -> None:
-    engine = Engine(lexicon, (*RULES, refusing("refuse-aspect", patterns=["DENIED WORD TARGET"], words={})))
+    engine = Engine(lexicon, (*RULES, refusing(patterns=["DENIED WORD TARGET"], words={})))
     (doc,) = reader().docs([text])
     assert any(triplet.aspect.text == "座位" for triplet in engine.extract(doc)) is not refuses
 
@@ -277,16 +275,16 @@ def test_an_aspect_that_is_refused_makes_no_triplet(lexicon: Lexicon, text: str,
 def test_an_opinion_that_is_not_stated_makes_no_triplet_but_pairs(
     lexicon: Lexicon, patterns: list[str], words: dict[str, list[str]], text: str, stated: bool
 ) -> None:
-    engine = Engine(lexicon, (*RULES, refusing("unstate-opinion", patterns=patterns, words=words)))
+    engine = Engine(lexicon, (*RULES, refusing(paired=True, patterns=patterns, words=words)))
     doc = reader().docs([text])[0]
     assert any(triplet.aspect.text == "座位" for triplet in engine.extract(doc)) is stated
     assert any(decided for decided, _ in engine.votes(doc))
     assert any(refusal.rules == ("mine",) for refusal in engine.find_refusals(doc)) is not stated
 
 
-def test_a_refusing_rule_of_aspects_names_the_aspect(lexicon: Lexicon) -> None:
+def test_a_refusing_rule_of_aspects_names_the_aspect_in_all_its_patterns(lexicon: Lexicon) -> None:
     message = "pattern 'CURRENT NOUN' does not name what it is about; name one of TARGET"
-    assert message in refused(lexicon, *RULES, refusing("refuse-aspect", patterns=["CURRENT NOUN"]))
+    assert message in refused(lexicon, *RULES, refusing(patterns=["CURRENT TARGET", "CURRENT NOUN"]))
 
 
 @pytest.mark.parametrize(
@@ -346,7 +344,7 @@ def test_a_rule_of_unknown_kind_is_refused_with_the_known_ones(lexicon: Lexicon)
 
 def test_a_kind_that_is_gone_says_what_took_its_place(lexicon: Lexicon) -> None:
     message = refused(lexicon, *RULES, replace(one_of("pair-path"), name="mine", kind="block", where="mine.toml"))
-    assert message == "mine.toml: rule 'mine' has unknown kind 'block'; write a rule of kind refuse-opinion"
+    assert message == "mine.toml: rule 'mine' has unknown kind 'block'; write a rule of kind refuse"
 
 
 @pytest.mark.parametrize("kind", GRAMMAR)
@@ -382,7 +380,7 @@ def test_every_convention_has_exactly_one_rule_of_each_kind_of_grammar(lexicon: 
             "unknown unit 'UES' in pattern 'BAR UES'; known: ",
         ),
         ("predicate", {"needs": ["BARS"]}, "needs 'BARS', no class"),
-        ("refuse-opinion", {"patterns": "CURRENT"}, "patterns is not a list of strings"),
+        ("refuse", {"patterns": "CURRENT"}, "patterns is not a list of strings"),
         ("words", {"words": ["人"]}, "words is not a table of lists of strings"),
         ("conjunction", {"enabled": "no"}, "enabled is not true or false"),
         ("conjunction", {"conventions": ["papr"]}, "unknown convention 'papr'; known: natural, paper"),

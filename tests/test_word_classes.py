@@ -93,7 +93,7 @@ def test_any_list_of_a_rule_names_classes_and_a_rule_that_extends_takes_a_word_o
     low, high = tmp_path / "low", tmp_path / "high"
     low.mkdir()
     high.mkdir()
-    head = '[stop]\nkind = "refuse-opinion"\norder = 1\nabout = "none of these"\n'
+    head = '[stop]\nkind = "refuse"\norder = 1\nabout = "none of these"\n'
     (low / "a.toml").write_text(head + 'words = ["<one>", "丙"]\n', encoding="utf-8")
     (high / "a.toml").write_text('[stop]\nextends = true\nwords = ["-甲", "丁"]\n', encoding="utf-8")
     (rule,) = load_rules(low, [high], lexicons=[lexicon])

@@ -23,7 +23,7 @@ from builder.engine.coordination import ListRule
 from builder.engine.deciding import Decision, DecisionRule
 from builder.engine.described import mentions
 from builder.engine.functions import load_functions
-from builder.engine.matching import Matcher, MatchRule, ReadingRule, WordsRule
+from builder.engine.matching import DenialRule, Matcher, ReadingRule, RefusalRule, WordsRule
 from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import ExtentRule, JoinRule, PhraseReader
 from builder.engine.polarity import ValenceRule
@@ -147,11 +147,8 @@ DECLARED: Mapping[str, type] = {
     "predicate": PredicateRule,
     "extent": ExtentRule,
     "words": WordsRule,
-    "refuse-opinion": MatchRule,
-    "refuse-aspect": MatchRule,
-    "deny-opinion": MatchRule,
-    "deny-afar": MatchRule,
-    "unstate-opinion": MatchRule,
+    "refuse": RefusalRule,
+    "deny": DenialRule,
     "read-as": ReadingRule,
     "join": JoinRule,
     "term": TermRule,
@@ -175,12 +172,17 @@ DECLARED: Mapping[str, type] = {
 
 GONE = {
     "address": "addresses of the web are no part of a text; leave the rule out",
-    "block": "write a rule of kind refuse-opinion",
+    "block": "write a rule of kind refuse",
     "denial": "its kind is valence now",
+    "deny-afar": "its kind is deny now, with `afar = true`",
+    "deny-opinion": "its kind is deny now",
     "excess": "its kind is valence now",
     "pair-kind": "its clauses are read without it; leave the rule out",
     "pair-noun": "its kind is pair-pattern now, with TARGET_NOUN in place of TARGET",
     "pair-with": "its kind is pair-pattern now",
+    "refuse-aspect": "its kind is refuse now",
+    "refuse-opinion": "its kind is refuse now",
+    "unstate-opinion": "its kind is refuse now, with `paired = true`",
 }
 """Kinds of rules that are gone -> what took their place."""
 
@@ -273,17 +275,16 @@ class Compiled:
         shared = {**classes, "JOINING": join.joining}
         table = WordTable(self.lexicon)
 
-        def match(action: str) -> Matcher:
-            declared = ReadingRule if action == "read-as" else MatchRule
-            return Matcher(action, chosen.find(action, declared), shared, table)
-
         predicates = chosen.find("predicate", PredicateRule)
         self.predicates = Predicates(predicates, shared, table, self.lexicon.categories)
-        self._readings, self.refused_aspects = match("read-as"), match("refuse-aspect")
-        refusals, denials, far_denials = match("refuse-opinion"), match("deny-opinion"), match("deny-afar")
+        self._readings = Matcher(chosen.find("read-as", ReadingRule), shared, table)
+        refusals = chosen.find("refuse", RefusalRule)
+        self.refused_aspects = Matcher([own for own in refusals if own[1].of_aspects], shared, table)
+        self.unstated = Matcher([own for own in refusals if own[1].paired], shared, table)
+        plain = Matcher([own for own in refusals if not (own[1].of_aspects or own[1].paired)], shared, table)
         extent = chosen.only("extent", ExtentRule)[1]
-        self.phrases = PhraseReader(self.lexicon, extent, join, refusals, denials, far_denials, leads)
-        self.unstated = match("unstate-opinion")
+        denials = Matcher(chosen.find("deny", DenialRule), shared, table)
+        self.phrases = PhraseReader(self.lexicon, extent, join, plain, denials, leads)
 
 
 def _change_words(lexicon: Lexicon, rules: Sequence[tuple[Rule, VocabularyRule]]) -> tuple[Lexicon, list[str]]:

@@ -23,8 +23,9 @@ from builder.engine.symbols import ASPECT, NEG, SYMBOLS
 from builder.language.lexicon.rules import Rule
 
 _OPINION = frozenset({"CURRENT", "PLAIN", "GRADED", "DENIED", "PREDICATE"})
-_FOCUS: Mapping[str, frozenset[str]] = {"refuse-aspect": frozenset({"TARGET"}), "read-as": frozenset({"CURRENT"})}
-"""Action -> the names of what it is about, one of which every pattern has; of others those of an opinion."""
+"""Names of the opinion that a rule is about, one of which every pattern has."""
+_ASPECT = frozenset({"TARGET"})
+"""That of the aspect, where a pattern of the rule has it."""
 
 
 class Refusal(NamedTuple):
@@ -62,6 +63,31 @@ class MatchRule:
     unless: tuple[str, ...] = ()
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    @property
+    def of_aspects(self) -> bool:
+        """Whether it is about aspects rather than opinions or words."""
+        return any("TARGET" in pattern for pattern in self.patterns)
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalRule(MatchRule):
+    """Parameters of a rule of kind `refuse`: the opinion, or the aspect of patterns that name TARGET, is a plain word.
+
+    An opinion that is `paired` finds its aspect, but makes no triplet (希望服務更好).
+    """
+
+    paired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DenialRule(MatchRule):
+    """Parameters of a rule of kind `deny`: the phrase of the opinion begins with DENIER (沒有隔壁的好吃).
+
+    Where the two stand `afar`, what stands between stays what it is (沒有一道菜不好吃).
+    """
+
+    afar: bool = False
+
 
 @dataclass(frozen=True, slots=True)
 class ReadingRule(MatchRule):
@@ -80,6 +106,7 @@ class _Matched(NamedTuple):
     rows: RuleRows
     patterns: tuple[Pattern, ...]
     unless: tuple[Pattern, ...]
+    afar: bool
 
     def may_hold(self, word: int, clause: int) -> bool:
         """Whether it can hold of a word, by its classes and those of its clause. A loop: this is asked most of all."""
@@ -122,20 +149,19 @@ class Line(NamedTuple, Generic[Word]):
 class Matcher:
     """The rules of one action, in their order."""
 
-    def __init__(self, action: str, rules: Sequence[tuple[Rule, MatchRule]], shared: Classes, table: WordTable) -> None:
+    def __init__(self, rules: Sequence[tuple[Rule, MatchRule]], shared: Classes, table: WordTable) -> None:
         """`shared`: classes of words that every rule may name beside its own.
 
         ResourceError names a pattern that cannot be read, a class that is empty, or one whose name is taken.
         """
         self._table = table
-        self._rules = tuple(
-            _compile_rule(rule, params, shared, _FOCUS.get(action, _OPINION), table) for rule, params in rules
-        )
-        self._readings = {rule.name: _read_reading(rule, params) for rule, params in rules if action == "read-as"}
+        self._rules = tuple([_compile_rule(rule, params, shared, table) for rule, params in rules])
+        readings = {rule.name: _read_reading(rule, own) for rule, own in rules if isinstance(own, ReadingRule)}
+        self._readings = readings
         about, beside = [], []
         for place, matched in enumerate(self._rules):
             for pattern in matched.patterns:
-                if pattern.needs and action != "read-as":
+                if pattern.needs and not readings:
                     beside.append((pattern.needs[0], place))
                 else:
                     about.append((pattern.about, place))
@@ -156,17 +182,17 @@ class Matcher:
         about = () if line.units[k].entry is not None else self._about.find(line.bits[k])
         return self._hold_of(line, about, first, k, _describe_units(line.units[first:k]))
 
-    def find_denier(self, line: Line[Unit], first: int, k: int, taken: int) -> int:
+    def find_denier(self, line: Line[Unit], first: int, k: int, taken: int) -> tuple[int, bool]:
         """The unit, from `taken` on, by which the first rule that can denies opinion k, whose phrase begins at unit
-        `first`; that unit itself if there is none. `line` may be another matcher's.
+        `first`, and whether it stays apart; that unit itself if there is none. `line` may be another matcher's.
         """
         if not any(unit.symbol == NEG for unit in line.units[taken:first]):
-            return first
+            return first, False
         line = line._replace(beside=self._beside.find(line.clause))
         state = _describe_units(line.units[first:k])
         spelled = self._spell_for(line, self._about.find(line.bits[k]), first, k, state)
-        deniers = (rule.find_denier(text, k, taken) for rule, text in spelled)
-        return next((denier for denier in deniers if denier is not None), first)
+        deniers = ((rule.find_denier(text, k, taken), rule.afar) for rule, text in spelled)
+        return next(((denier, afar) for denier, afar in deniers if denier is not None), (first, False))
 
     def find_phrase(self, items: Sequence[Constituent], k: int) -> str | None:
         """The first rule that holds of the opinion phrase k of a clause; None if none does."""
@@ -257,22 +283,23 @@ class RuleIndex:
         return places
 
 
-def _compile_rule(rule: Rule, params: MatchRule, shared: Classes, focus: frozenset[str], table: WordTable) -> _Matched:
+def _compile_rule(rule: Rule, params: MatchRule, shared: Classes, table: WordTable) -> _Matched:
+    focus = _ASPECT if params.of_aspects else _OPINION
     rows = RuleRows(rule, [*params.patterns, *params.unless], shared, params.words, table)
     patterns, unless = (
         tuple(rows.compile(pattern, focus, rule.at(key)) for pattern in part)
         for key, part in (("patterns", params.patterns), ("unless", params.unless))
     )
-    for pattern in patterns if rule.kind.startswith("deny-") else ():
+    for pattern in patterns if isinstance(params, DenialRule) else ():
         if f"<{DENIER}>" not in pattern.body:
             fix = "write DENIER&NEG for the negator"
             raise ResourceError(f"rule {rule.name!r} names no DENIER", where=rule.at("patterns"), fix=fix)
-    return _Matched(rule.name, rows, patterns, unless)
+    return _Matched(rule.name, rows, patterns, unless, isinstance(params, DenialRule) and params.afar)
 
 
-def _read_reading(rule: Rule, params: MatchRule) -> UnitReading:
+def _read_reading(rule: Rule, params: ReadingRule) -> UnitReading:
     """What a rule makes of a unit."""
-    unit, apart = (params.unit, params.apart) if isinstance(params, ReadingRule) else ("", ())
+    unit, apart = params.unit, params.apart
     if unit not in SYMBOLS and not apart:
         fix = "known: " + ", ".join(sorted(SYMBOLS))
         raise ResourceError(f"rule {rule.name!r}: unknown unit {unit!r}", where=rule.at("unit"), fix=fix)

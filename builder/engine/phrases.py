@@ -80,8 +80,7 @@ class JoinRule:
 
 class PhraseReader:
     """All that phrases are read by. `refusals`: where an opinion word judges nothing. `denials`: by what negator at a
-    distance its phrase begins; `far_denials`: by which one apart from the phrase it is denied. `leads`: how many
-    characters of an aspect entry belong to `aspect_full` alone.
+    distance it is denied. `leads`: how many characters of an aspect entry belong to `aspect_full` alone.
     """
 
     def __init__(
@@ -91,11 +90,10 @@ class PhraseReader:
         join: JoinRule,
         refusals: Matcher,
         denials: Matcher,
-        far_denials: Matcher,
         leads: Mapping[str, int],
     ) -> None:
         self._lexicon, self.extent, self._join, self._leads = lexicon, extent, join, leads
-        self._refusals, self._denials, self._far_denials = refusals, denials, far_denials
+        self._refusals, self._denials = refusals, denials
 
     def read(self, units: Sequence[Unit], text: str, refused: list[Refusal] | None = None) -> list[Constituent]:
         """Join each opinion word with the degree words and negators that stand before it, and a post degree word
@@ -113,14 +111,13 @@ class PhraseReader:
             edges = self._find_edges(line, unit, k, taken, refused)
             if edges is None:
                 continue
-            begin, first, last = edges
-            far = self._far_denials.find_denier(line, first, k, taken)
+            begin, first, last, denier = edges
             phrase = self._make_phrase(unit, units[first:k], units[begin].start)
             out += [self._keep_word(u) for u in units[taken:first]]
             start = unit.start if first == k else self._find_start(units, first, k)
             end = unit.end if last == k else units[last].end
-            if far < first:  # 不覺得 雞排 好吃
-                word, place = units[far].word, units[far].start
+            if denier < first:  # 不覺得 雞排 好吃
+                word, place = units[denier].word, units[denier].start
                 span, kind = (place, place + self._count_negator(word)), self._lexicon.negators[word]
                 phrase = phrase._replace(negators=(span, *phrase.negators), kinds=(kind, *phrase.kinds))
             item = Constituent(start, end, OPINION, text[start:end], unit.last, phrase)
@@ -141,14 +138,17 @@ class PhraseReader:
 
     def _find_edges(
         self, line: Line[Unit], unit: Unit, k: int, taken: int, refused: list[Refusal] | None
-    ) -> tuple[int, int, int] | None:
-        """The units on which the core and the phrase begin and the phrase ends around opinion word `unit` at k; None
-        if it judges nothing. 帶有嚼勁, 有苦味: a quality and the word of having before it are one core.
+    ) -> tuple[int, int, int, int] | None:
+        """The units on which the core and the phrase begin and the phrase ends around opinion word `unit` at k, and the
+        one that denies it from afar, if it stands before the phrase; None if it judges nothing. 帶有嚼勁, 有苦味: a
+        quality and the word of having before it are one core.
         """
         units, count = line.units, len(line.units)
         had = self._join.had and k > taken and units[k - 1].symbol == HAVE and units[k - 1].end == unit.start
         begin = k - 1 if had and unit.word in self._lexicon.aspects else k
-        first = self._denials.find_denier(line, self._find_left_edge(units, begin, taken), k, taken)
+        first = self._find_left_edge(units, begin, taken)
+        denier, afar = self._denials.find_denier(line, first, k, taken)
+        first = first if afar else denier
         refusals = self._refusals.find_all(line, first, k)
         if decides := next(refusals, None):
             if refused is not None:
@@ -159,7 +159,7 @@ class PhraseReader:
             last += units[last + 1].word in self.extent.trailing
         if last == k and k + 2 == count and is_doubled(units, k):
             last += 1
-        return begin, first, last
+        return begin, first, last, denier
 
     def _find_left_edge(self, units: Sequence[Unit], k: int, taken: int) -> int:
         """Index of the first unit of the phrase around opinion k.

@@ -60,8 +60,7 @@ def systems(lexicon: Lexicon, rules: Sequence[Rule]) -> Iterator[tuple[str, Lexi
     yield "all", lexicon, rules
     for rule in rules:
         if (rule.kind.startswith("pair-") and rule.kind != "pair-sentence") or (
-            rule.kind in ("valence", "unstate-opinion", "question", "compatible", "conjunction")
-            or rule.name == "comparisons"
+            rule.kind in ("valence", "refuse", "question", "compatible", "conjunction") or rule.name == "comparisons"
         ):
             yield f"without {rule.name}", lexicon, [one for one in rules if one is not rule]
     empty: MappingProxyType[str, tuple[tuple[str, float], ...]] = MappingProxyType({})

@@ -4,7 +4,7 @@ const KEY = document.querySelector("meta[name=key]").content;
 const PAUSE = 400, LOOK = 200; // milliseconds: after the last key until the examples run; between two looks at the progress
 const KINDS = { changed: "變 changed", lost: "少 lost", added: "多 added" };
 const TEMPLATE = `[my-rule]
-kind = "refuse-opinion"
+kind = "refuse"
 order = 440
 about = "Opinions that judge nothing in these reviews."
 patterns = ["CURRENT&WEAK"]
