@@ -39,11 +39,14 @@ class Refusal(NamedTuple):
 
 
 class UnitReading(NamedTuple):
-    """What a rule makes of a unit: the symbol of another kind, or for a word that falls `apart` its parts."""
+    """What a rule makes of a unit: the symbol of another kind, or for a word that falls `apart` its parts; one that
+    begins with one of `heads` falls into that and its opinions.
+    """
 
     rule: str
     symbol: str
     apart: Mapping[str, Sequence[str]]
+    heads: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,8 @@ class DenialRule(MatchRule):
 @dataclass(frozen=True, slots=True)
 class ReadingRule(MatchRule):
     """Parameters of a rule of kind `read-as`: CURRENT becomes a `unit` of that kind where the rule holds of it, or
-    falls into the words that `apart` spells it with (人 很 多), each read as it is by itself.
+    falls into the words that `apart` spells it with (人 很 多), each read as it is by itself. Where `apart` names a
+    class, words fall into the aspect with which they begin there (料…) and their opinions (料多實在).
     """
 
     unit: str = ""
@@ -303,7 +307,9 @@ def _read_reading(rule: Rule, params: ReadingRule) -> UnitReading:
     if unit not in SYMBOLS and not apart:
         fix = "known: " + ", ".join(sorted(SYMBOLS))
         raise ResourceError(f"rule {rule.name!r}: unknown unit {unit!r}", where=rule.at("unit"), fix=fix)
-    return UnitReading(rule.name, SYMBOLS.get(unit, ""), {word.replace(" ", ""): word.split(" ") for word in apart})
+    heads = tuple([word.strip("…") for name in apart for word in params.words.get(name, ())])
+    spelled = {word.replace(" ", ""): word.split(" ") for word in apart}
+    return UnitReading(rule.name, SYMBOLS.get(unit, ""), spelled, heads)
 
 
 def _split_bits(bits: int) -> Iterator[int]:

@@ -15,7 +15,7 @@ from itertools import accumulate
 from builder.core.errors import ResourceError
 from builder.core.records import Token
 from builder.engine.constituents import Unit
-from builder.engine.matching import Matcher, Refusal
+from builder.engine.matching import Matcher, Refusal, UnitReading
 from builder.engine.symbols import (
     ADJ,
     ADV,
@@ -221,20 +221,29 @@ class UnitReader:
         for i in range(len(units) - 1, -1, -1):
             unit = units[i]
             reading = self._readings.find_reading(units, i)
-            parts = reading.apart.get(unit.word) if reading else None
+            parts = self._take_apart(unit, reading) if reading else []
             if reading and (parts or reading.symbol):
                 if refused is not None:
                     refused.append(Refusal(unit.start, unit.end, (reading.rule,)))
-                units[i : i + 1] = self._take_apart(unit, parts) if parts else [unit._replace(symbol=reading.symbol)]
+                units[i : i + 1] = parts or [unit._replace(symbol=reading.symbol)]
             elif unit.symbol in _TWO_ROLES and (symbol := self._settle_role(units, i)) != unit.symbol:
                 units[i] = Unit(unit.start, unit.end, unit.word, symbol, unit.first, unit.last)
         return units
 
-    def _take_apart(self, unit: Unit, parts: Sequence[str]) -> list[Unit]:
-        """人很多 as 人, 很 and 多: its parts, each of the kind that it is by itself, or a degree word (好)."""
+    def _take_apart(self, unit: Unit, reading: UnitReading) -> list[Unit]:
+        """人很多 as 人, 很 and 多, 料多實在 as 料, 多 and 實在: the parts, each of the kind that it is by itself, or a
+        degree word (好) before another one. None where a word does not fall apart.
+        """
+        opinions, heads = self._lexicon.opinions, reading.heads
+        parts = reading.apart.get(unit.word, ())
+        if heads and not parts:
+            parts = cut_into_fewest(unit.word, lambda w: w in heads or (w in opinions and not w.startswith(heads)))
+            if len(parts) < 2 or parts[1] in heads or parts[0] not in self._lexicon.aspects:
+                return []
         out, at = [], unit.start
         for part in parts:
-            kind = DEG if part in self._lexicon.degree else self._symbols.get(part, OTHER)
+            degree = part in self._lexicon.degree and at + len(part) < unit.end
+            kind = DEG if degree else self._symbols.get(part, OTHER)
             out.append(Unit(at, at + len(part), part, kind, unit.first, unit.last))
             at += len(part)
         return out
