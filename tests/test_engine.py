@@ -445,9 +445,8 @@ def test_a_question_takes_back_its_own_clause_only(reader: Reader) -> None:
 
 def test_without_words_that_ask_every_question_mark_asks(reader: Reader) -> None:
     rules = {rule.name: rule for rule in reader.rules}
-    kind = next(rule for rule in reader.rules if rule.kind == "question")
-    marks = replace(kind, params={**kind.params, "asking": []})
-    engine = Engine(reader.lexicon, list((rules | {kind.name: marks}).values()))
+    marks = rules["question"].changed("words", {"QUESTION": ["？"]})
+    engine = Engine(reader.lexicon, list((rules | {"question": marks}).values()))
     doc = reader.docs(["服務很差？環境很髒"])[0]
     assert [written(one) for one in engine.extract(doc)] == ["環境|髒|NEG"]
 

@@ -83,16 +83,6 @@ class CarryParams:
     behind: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AddingRule:
-    """Parameters of a rule of kind `adding`: which clauses only name what goes into the thing before, which stays the
-    topic. `adding`: words before what goes in (裡面加了薑絲), whatever `amounts` of it the clause names (包滿滿的豆芽).
-    """
-
-    adding: frozenset[str]
-    amounts: tuple[str, ...] = ()
-
-
 def pair_carried(rule: Rule) -> Pairer:
     """The topic of the clause before, where this clause names no subject of its own."""
     params = read_params(rule, CarryParams)

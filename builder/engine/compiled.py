@@ -17,9 +17,7 @@ from typing import TypeVar
 from builder.core.errors import ResourceError
 from builder.core.settings import Convention
 from builder.engine import pairing
-from builder.engine.carrying import AddingRule
 from builder.engine.constituents import Pairer
-from builder.engine.coordination import ListRule
 from builder.engine.deciding import Decision, DecisionRule
 from builder.engine.described import mentions
 from builder.engine.functions import load_functions
@@ -28,9 +26,10 @@ from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import ExtentRule, JoinRule, PhraseReader
 from builder.engine.polarity import ValenceRule
 from builder.engine.predicates import PredicateRule, Predicates
-from builder.engine.rows import WordTable
+from builder.engine.rows import EngineClasses, WordTable
+from builder.engine.symbols import SYMBOLS
 from builder.engine.terms import NameRule, TermReader, TermRule, find_leads
-from builder.engine.units import FunctionWordRule, UnitReader, check_units
+from builder.engine.units import UnitReader
 from builder.engine.weighing import ExceptionRule, compile_exceptions
 from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
 from builder.language.lexicon.rules import FUNCTION, Rule
@@ -124,16 +123,6 @@ def _split_marks(words: Sequence[str]) -> tuple[tuple[str, ...], ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionRule:
-    """`marks`: characters at the end of a clause that make it a question. `asking`: words of one that really asks;
-    without them it blames what it names (湯都冷了？).
-    """
-
-    marks: tuple[str, ...] = ()
-    asking: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class CompatibleRule:
     """`classes`: prefix of opinion categories -> prefixes of the aspect classes that they describe; the longest prefix
     of a category counts.
@@ -143,7 +132,6 @@ class CompatibleRule:
 
 
 DECLARED: Mapping[str, type] = {
-    "function-words": FunctionWordRule,
     "predicate": PredicateRule,
     "extent": ExtentRule,
     "words": WordsRule,
@@ -152,13 +140,10 @@ DECLARED: Mapping[str, type] = {
     "read-as": ReadingRule,
     "join": JoinRule,
     "term": TermRule,
-    "list": ListRule,
     "name": NameRule,
     "valence": ValenceRule,
-    "question": QuestionRule,
     "compatible": CompatibleRule,
     "exception": ExceptionRule,
-    "adding": AddingRule,
     "conjunction": NoParams,
     FUNCTION: NoParams,
     "decision": DecisionRule,
@@ -171,15 +156,19 @@ DECLARED: Mapping[str, type] = {
 
 
 GONE = {
+    "adding": "its kind is words now, with the classes ADDING and ADDED",
     "address": "addresses of the web are no part of a text; leave the rule out",
     "block": "write a rule of kind refuse",
     "denial": "its kind is valence now",
     "deny-afar": "its kind is deny now, with `afar = true`",
     "deny-opinion": "its kind is deny now",
     "excess": "its kind is valence now",
+    "function-words": "its kind is words now, with `units` and the classes JUDGED, PRAISING and PASSING",
+    "list": "its kind is words now, with the classes GATHERING, PARTED, ABOVE_ALL and POINTING",
     "pair-kind": "its clauses are read without it; leave the rule out",
     "pair-noun": "its kind is pair-pattern now, with TARGET_NOUN in place of TARGET",
     "pair-with": "its kind is pair-pattern now",
+    "question": "its kind is words now, with the classes QUESTION and ASKING",
     "refuse-aspect": "its kind is refuse now",
     "refuse-opinion": "its kind is refuse now",
     "unstate-opinion": "its kind is refuse now, with `paired = true`",
@@ -242,22 +231,16 @@ class Compiled:
         join, term = chosen.only("join", JoinRule)[1], chosen.only("term", TermRule)[1]
         self.lexicon, apart = _change_words(lexicon, chosen.find("vocabulary", VocabularyRule))
         self._match(chosen, join, find_leads(self.lexicon, term.wholes))
-        words = check_units(*chosen.only("function-words", FunctionWordRule))
-        self.units = UnitReader(self.lexicon, words, apart, join.had, self._readings)
-        lists, names = chosen.only("list", ListRule)[1], chosen.only("name", NameRule)[1]
-        self.terms = TermReader(self.lexicon, term, lists, names)
+        units = _read_units(chosen.find("words", WordsRule))
+        self.units = UnitReader(self.lexicon, units, apart, join.had, self._readings, self.words)
+        self.terms = TermReader(self.lexicon, term, chosen.only("name", NameRule)[1], self.words)
         patterns = chosen.params("pair-pattern", pairing.PatternParams)
         self.joining = frozenset(word for own in patterns for word in own.words)
         """Words between a thing and what it comes with."""
-        self.adding = next(iter(chosen.params("adding", AddingRule)), None)
-        """Which clauses only name what goes into a thing."""
         self.pairers = chosen.pairers
         self.conjunction = next((rule.name for rule, _ in chosen.find("conjunction", NoParams)), "")
         self.decision = next((Decision(rule.name, own) for rule, own in chosen.find("decision", DecisionRule)), None)
         self.valences = chosen.params("valence", ValenceRule)
-        questions = chosen.params("question", QuestionRule)
-        self.questions = tuple(mark for own in questions for mark in own.marks)
-        self.asking = tuple(word for own in questions for word in own.asking)
         compatible = chosen.params("compatible", CompatibleRule)
         self.compatible = _limit_categories(self.lexicon, compatible)
         """Opinion category -> for each rule that limits it, the prefixes of aspect classes that it may describe."""
@@ -274,6 +257,7 @@ class Compiled:
         classes = {name: words for own in chosen.params("words", WordsRule) for name, words in own.words.items()}
         shared = {**classes, "JOINING": join.joining}
         table = WordTable(self.lexicon)
+        self.words = EngineClasses(shared, table)
 
         predicates = chosen.find("predicate", PredicateRule)
         self.predicates = Predicates(predicates, shared, table, self.lexicon.categories)
@@ -285,6 +269,15 @@ class Compiled:
         extent = chosen.only("extent", ExtentRule)[1]
         denials = Matcher(chosen.find("deny", DenialRule), shared, table)
         self.phrases = PhraseReader(self.lexicon, extent, join, plain, denials, leads)
+
+
+def _read_units(rules: Sequence[tuple[Rule, WordsRule]]) -> dict[str, tuple[str, ...]]:
+    """Name of a unit -> the words that are it; ResourceError with the line where there is no such unit."""
+    units = {name: own for _, words in rules for name, own in words.units.items()}
+    for rule, name in ((rule, name) for rule, words in rules for name in words.units if name not in SYMBOLS):
+        fix = "known: " + ", ".join(sorted(SYMBOLS))
+        raise ResourceError(f"rule {rule.name!r}: unknown unit {name!r}", where=rule.at("units"), fix=fix)
+    return units
 
 
 def _change_words(lexicon: Lexicon, rules: Sequence[tuple[Rule, VocabularyRule]]) -> tuple[Lexicon, list[str]]:

@@ -7,10 +7,10 @@ share an opinion. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from builder.engine.constituents import ATTRIBUTES, THINGS, Constituent, Term, is_thing
+from builder.engine.rows import EngineClasses
 from builder.engine.symbols import ADV, ASPECT, DEG, JOINERS, NOUN, symbol_set
 
 _LONGEST_LIST = 40
@@ -20,22 +20,6 @@ _OPEN_MARKS = frozenset(",，;；/ ")
 
 _MODIFIED = (symbol_set("ASPECT"), JOINERS, symbol_set("NOUN ADJ PRON NUM BLOCKED VERB"), symbol_set("DE"))
 """An aspect, what joins the next one to it, and what modifies that."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListRule:
-    """Parameters of a rule of kind `list`.
-
-    Aspects that touch are a list before a word of `gathering` (餐點服務都好). Words of `parted` gather over commas
-    alone (湯，麵都是涼的, but 外賣袋子都是濕的). `above_all`: words that open a clause with what the opinion before it
-    holds of above all (都很好吃，尤其是湯). `pointing`: how words begin that point back at what was named (桌上的菜，
-    那些湯都很好), and go on with no list.
-    """
-
-    gathering: frozenset[str] = frozenset()
-    parted: frozenset[str] = frozenset()
-    above_all: frozenset[str] = frozenset()
-    pointing: tuple[str, ...] = ()
 
 
 def make_listed_nouns_aspects(clause: list[Constituent]) -> list[Constituent]:
@@ -51,14 +35,14 @@ def make_listed_nouns_aspects(clause: list[Constituent]) -> list[Constituent]:
 
 
 def add_coordinated(
-    clause: Sequence[Constituent], aspects: tuple[Constituent, ...], rule: ListRule
+    clause: Sequence[Constituent], aspects: tuple[Constituent, ...], words: EngineClasses
 ) -> tuple[Constituent, ...]:
     """An aspect and those of its coordination (paper: `conj`); several aspects stay as they are."""
     if len(aspects) != 1:
         return aspects
     for at, item in enumerate(clause):
         if item is aspects[0]:
-            return aspects + tuple([clause[i] for i in _find_coordination(clause, at, rule) if i != at])
+            return aspects + tuple([clause[i] for i in _find_coordination(clause, at, words) if i != at])
     return aspects
 
 
@@ -75,18 +59,18 @@ def add_listed(
     clause: Sequence[Constituent],
     aspects: tuple[Constituent, ...],
     begun: Sequence[Constituent],
-    rule: ListRule,
+    words: EngineClasses,
 ) -> tuple[Constituent, ...]:
     """The aspects with those of the list `begun` in clauses before this one: 湯、麵，小菜都很好吃.
 
     Only where this clause gathers the list, and where all can stand in one: 漢堡、薯條，味道都很好 is about 味道 alone.
     """
     first = next((i for i, item in enumerate(clause) if item.term is not None), None)
-    last = -1 if first is None else _find_coordination(clause, first, rule)[-1]
+    last = -1 if first is None else _find_coordination(clause, first, words)[-1]
     ours = first is None or clause[first] in aspects
-    if first and clause[first - 1].word.startswith(rule.pointing):
+    if first and words.holds("POINTING", clause[first - 1].word):
         return aspects
-    if not ours or not _can_be_listed(begun, aspects) or not is_gathered(clause, last, rule, over_commas=True):
+    if not ours or not _can_be_listed(begun, aspects) or not is_gathered(clause, last, words, over_commas=True):
         return aspects
     return aspects + tuple([item for item in begun if item not in aspects])
 
@@ -106,7 +90,7 @@ def _kind_of(item: Constituent) -> str:
 
 
 def open_list(
-    clause: Sequence[Constituent], begun: tuple[Constituent, ...], mark: str, rule: ListRule
+    clause: Sequence[Constituent], begun: tuple[Constituent, ...], mark: str, words: EngineClasses
 ) -> tuple[Constituent, ...]:
     """The list that may go on behind the clause: the aspects of a clause that ends with one and judges nothing.
 
@@ -116,55 +100,57 @@ def open_list(
     last = len(clause) - 1
     if mark not in _OPEN_MARKS or clause[last].symbol != ASPECT or any(item.phrase for item in clause):
         return ()
-    run = _find_coordination(clause, last, rule)
+    run = _find_coordination(clause, last, words)
     if not (len(run) > 1 or mark == "/" or clause[0].symbol in JOINERS or begun or last == 0):
         return ()
     return (*begun, *[clause[i] for i in run])[-_LONGEST_LIST:]
 
 
-def _find_coordination(clause: Sequence[Constituent], at: int, rule: ListRule) -> list[int]:
+def _find_coordination(clause: Sequence[Constituent], at: int, words: EngineClasses) -> list[int]:
     """The places of the aspects coordinated with the one at `at`, itself included.
 
     Between them stands 、 or a conjunction or, before a word that gathers them, nothing.
     """
     first = at
-    while step := _step_to_previous(clause, first, rule):
+    while step := _step_to_previous(clause, first, words):
         first -= step
     out = [first]
     for i in range(first + 1, len(clause)):
         if clause[i].term is not None:
-            if not _step_to_previous(clause, i, rule):
+            if not _step_to_previous(clause, i, words):
                 break
             out.append(i)
     return out
 
 
-def _step_to_previous(clause: Sequence[Constituent], i: int, rule: ListRule) -> int:
+def _step_to_previous(clause: Sequence[Constituent], i: int, words: EngineClasses) -> int:
     """How many places before aspect i the one stands that it is coordinated with; 0 if there is none."""
     if i >= 2 and clause[i - 1].symbol in JOINERS and clause[i - 2].symbol == ASPECT:
         return 2
     if i >= 4 and all(item.symbol in kinds for item, kinds in zip(clause[i - 4 : i], _MODIFIED, strict=True)):
         return 4  # 環境 和 這裡 的 服務
     touches = i and clause[i - 1].symbol == ASPECT and clause[i - 1].end == clause[i].start
-    return 1 if touches and are_gathered(clause, i, rule) else 0
+    return 1 if touches and are_gathered(clause, i, words) else 0
 
 
-def are_gathered(clause: Sequence[Constituent], i: int, rule: ListRule) -> bool:
+def are_gathered(clause: Sequence[Constituent], i: int, words: EngineClasses) -> bool:
     """餐點服務都好, 餐點服務也都好: whether behind the run of aspects that touch, of which i is one, stands a word that
     gathers them.
     """
     while i + 1 < len(clause) and clause[i + 1].symbol == ASPECT and clause[i + 1].start == clause[i].end:
         i += 1
-    return is_gathered(clause, i, rule)
+    return is_gathered(clause, i, words)
 
 
-def is_gathered(clause: Sequence[Constituent], last: int, rule: ListRule, *, over_commas: bool = False) -> bool:
+def is_gathered(clause: Sequence[Constituent], last: int, words: EngineClasses, *, over_commas: bool = False) -> bool:
     """Whether a word that gathers stands behind the place `last`, over adverbs."""
-    words = rule.gathering | rule.parted if over_commas else rule.gathering
-    at = last + 1
-    while at < len(clause) and clause[at].symbol in (ADV, DEG) and clause[at].word not in words:
-        at += 1
-    return at < len(clause) and clause[at].word in words
+    names = ("GATHERING", "PARTED") if over_commas else ("GATHERING",)
+    for item in clause[last + 1 :]:
+        if any(words.holds(name, item.word) for name in names):
+            return True
+        if item.symbol not in (ADV, DEG):
+            break
+    return False
 
 
 # ---- Singled-out aspects
@@ -176,13 +162,15 @@ _NAMES = symbol_set("ASPECT CONJ LIST NUM NOUN BLOCKED PRON PART DE COP")
 
 
 def find_singled(
-    clause: Sequence[Constituent], at: int, behind: Sequence[Constituent], above_all: Collection[str]
+    clause: Sequence[Constituent], at: int, behind: Sequence[Constituent], words: EngineClasses
 ) -> tuple[Constituent, ...]:
-    """The things that `behind` names with one of `above_all`, if opinion `at` ends its clause, or others behind it do.
+    """The things that `behind` names with a word of ABOVE_ALL, if opinion `at` ends its clause, or others behind it do.
 
     尤其是湯很好喝 and 尤其是晚上 name none: a clause with a predicate of its own, or no thing in it.
     """
-    if not behind or behind[0].word not in above_all or any(item.symbol not in _ENDING for item in clause[at + 1 :]):
+    if not behind or not words.holds("ABOVE_ALL", behind[0].word):
+        return ()
+    if any(item.symbol not in _ENDING for item in clause[at + 1 :]):
         return ()
     if not all(item.symbol in _NAMES for item in behind[1:]):
         return ()

@@ -231,14 +231,14 @@ class Engine:
                     pairing = self._add_list(scene, pairing, begun)
                     described |= {about.start for about in pairing.aspects}
                 yield scene, pairing, pairing is not None and self._is_unstated(clause, index)
-            begun = open_list(clause.items, begun, clause.mark, rules.terms.lists)
+            begun = open_list(clause.items, begun, clause.mark, rules.words)
             topic = next_topic(clause.items, paired, topic, clause.label, rules)
 
     def _add_list(self, scene: Scene, pairing: Pairing, begun: tuple[Constituent, ...]) -> Pairing:
         """The pairing with the aspects of the list that is open."""
         if not begun:
             return pairing
-        aspects = add_listed(scene.items, pairing.aspects, begun, self._rules.terms.lists)
+        aspects = add_listed(scene.items, pairing.aspects, begun, self._rules.words)
         return pairing._replace(aspects=self._keep_fitting(scene, aspects, pairing.aspects))
 
     def _pair(self, scene: Scene) -> Pairing | None:
@@ -262,7 +262,7 @@ class Engine:
 
     def _single_out(self, scene: Scene, pairing: Pairing | None, behind: Sequence[Constituent]) -> Pairing | None:
         """都很好吃，尤其是湯: the pairing, with what the clause behind names as that of which it holds above all."""
-        named = find_singled(scene.items, scene.at, behind, self._rules.terms.lists.above_all)
+        named = find_singled(scene.items, scene.at, behind, self._rules.words)
         named = self._keep_fitting(scene, named)
         if not named:
             return pairing
@@ -274,8 +274,8 @@ class Engine:
         self, scene: Scene, aspects: tuple[Constituent, ...], clause: Sequence[Constituent] | None = None
     ) -> tuple[Constituent, ...]:
         """The aspects with those coordinated with them that the opinion can describe."""
-        lists = self._rules.terms.lists
-        shared = add_coordinated(clause or scene.items, aspects, lists) if self._rules.conjunction else aspects
+        words = self._rules.words
+        shared = add_coordinated(clause or scene.items, aspects, words) if self._rules.conjunction else aspects
         if len(shared) > 1 and scene.symbols[scene.at + 1 : scene.at + 2] == DE:
             shared = keep_kind(shared, scene.opinion.end)
         return self._keep_fitting(scene, shared, aspects)

@@ -51,9 +51,12 @@ class UnitReading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WordsRule:
-    """Parameters of a rule of kind `words`: classes of words that every rule that matches units may name."""
+    """Parameters of a rule of kind `words`: classes of words that every rule that matches units may name, some of which
+    the engine itself asks for, and `units`: name of a unit -> the words that are it whatever their part of speech.
+    """
 
-    words: Mapping[str, tuple[str, ...]]
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    units: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,8 +144,9 @@ def _read_items(
 def _make_clause(items: list[Constituent], written: str, text: str, clause: Clause, rules: Compiled) -> ReadClause:
     """A clause as it was `written`, with what it asks; `text` is in lower case."""
     mark = written[clause.end : clause.end + 1]
-    asked = mark in rules.questions or written[clause.end - 1] in rules.questions
-    asks = asked and (not rules.asking or any(word in text[clause.start : clause.end] for word in rules.asking))
+    marks, asking = rules.words.entries["QUESTION"], rules.words.entries["ASKING"]
+    asked = mark in marks or written[clause.end - 1] in marks
+    asks = asked and (not asking or any(word in text[clause.start : clause.end] for word in asking))
     return ReadClause(items, clause.sentence, asks, asked and not asks, mark in LABEL_ENDS, mark)
 
 

@@ -116,6 +116,34 @@ class WordTable:
         return bits
 
 
+ENGINE_CLASSES: Mapping[str, str] = {
+    "JUDGED": "aspects only before an opinion: 冰很好吃",
+    "PRAISING": "gives a degree only where no degree word or negator stands before it: 好多人, 很好很快",
+    "PASSING": "crowds and queues, which are no topic",
+    "GATHERING": "sums a list up: 餐點服務都好",
+    "PARTED": "sums a list up over commas alone: 湯，麵都是涼的",
+    "ABOVE_ALL": "opens a clause with what the opinion before it holds of above all: 都很好吃，尤其是湯",
+    "POINTING": "points back at what was named, and goes on with no list: 桌上的菜，那些湯都很好",
+    "ADDING": "stands before what only goes into the thing that stays the topic: 裡面加了薑絲",
+    "ADDED": "says how much of it there is: 包滿滿的豆芽",
+    "QUESTION": "a character that ends a question",
+    "ASKING": "what a question has in it that really asks; others blame what they name: 湯都冷了？",
+}
+"""Name of a class that the engine itself asks for -> what its words are, or do."""
+
+
+class EngineClasses:
+    """The classes of rules of kind `words` that the engine itself asks for; one that no rule has is empty."""
+
+    def __init__(self, shared: Classes, table: WordTable) -> None:
+        self.entries = {name: frozenset(shared.get(name, ())) for name in ENGINE_CLASSES}
+        self._table, self._bits = table, {name: table.add(words) for name, words in self.entries.items()}
+
+    def holds(self, name: str, word: str, entry: OpinionEntry | None = None) -> bool:
+        """Whether a word is of a class; `entry`: its own as an opinion."""
+        return self._table.find(word, entry) & self._bits[name] != 0
+
+
 class Pattern(NamedTuple):
     """A pattern made ready. `here`: it begins with what it is about. `about`: the classes one of which that is of, none
     if it may be any word. `needs`: for each class that a match needs a word of, its bits.

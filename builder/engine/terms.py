@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from builder.core.records import Span
 from builder.engine.constituents import GENERIC, THINGS, Constituent, Term, bar_aspect, is_kind, is_thing
-from builder.engine.coordination import ListRule, are_gathered, make_listed_nouns_aspects
+from builder.engine.coordination import are_gathered, make_listed_nouns_aspects
 from builder.engine.params import compile_pairs
+from builder.engine.rows import EngineClasses
 from builder.engine.symbols import ADJ, ADV, ASPECT, BLOCKED, BUT, DE, NOUN, PART, symbol_set
 from builder.language.lexicon.resources import Lexicon
 
@@ -80,12 +81,12 @@ class TermRule:
 
 
 class TermReader:
-    """A `TermRule`, a `ListRule` and a `NameRule` made ready for reading. `are_separate` and `is_leading` look up pairs
+    """A `TermRule` and a `NameRule` made ready for reading. `are_separate` and `is_leading` look up pairs
     of classes; `endings` are the last characters of composed names.
     """
 
-    def __init__(self, lexicon: Lexicon, rule: TermRule, lists: ListRule, names: NameRule) -> None:
-        self._lexicon, self.rule, self.lists, self.names = lexicon, rule, lists, names
+    def __init__(self, lexicon: Lexicon, rule: TermRule, names: NameRule, words: EngineClasses) -> None:
+        self._lexicon, self.rule, self.names, self._words = lexicon, rule, names, words
         self._are_separate, self._is_leading = compile_pairs(rule.separate), compile_pairs(rule.leading)
         composed = (word for word, entry in lexicon.aspects.items() if entry.cls.startswith(names.composed))
         self._endings = frozenset(word[-1] for word in composed if len(word) > 1)
@@ -193,7 +194,7 @@ class TermReader:
 
     def _names_again(self, out: Sequence[Constituent], item: Constituent) -> bool:
         """豬腳這道菜很香, 芋圓這款甜品很好吃: whether the kind of thing `item` is the thing named before it again."""
-        if len(out) < 2 or out[-1].end != item.start or not out[-1].word.startswith(self.lists.pointing):
+        if len(out) < 2 or out[-1].end != item.start or not self._words.holds("POINTING", out[-1].word):
             return False
         before = out[-2].term
         return before is not None and before.role in THINGS and out[-1].word[-1] in self.rule.measures
@@ -203,7 +204,7 @@ class TermReader:
         item = clause[i]
         if item.term is None or before.term is None or before.end != item.start or item.term.role != before.term.role:
             return False
-        return item.term.role in _LISTED and are_gathered(clause, i, self.lists)
+        return item.term.role in _LISTED and are_gathered(clause, i, self._words)
 
     def _join_to_last(self, out: Sequence[Constituent], item: Constituent, text: str) -> tuple[int, Constituent] | None:
         """How many of the last constituents of `out` the new one joins, and what they become; None if it stands
@@ -261,7 +262,7 @@ class TermReader:
         if before.term is None or item.term is None:
             return self._begins_name(before, item)
         composed = self._is_composed(before.term) and self._is_composed(item.term)
-        return composed and before.term.role not in GENERIC and not are_gathered(clause, i, self.lists)
+        return composed and before.term.role not in GENERIC and not are_gathered(clause, i, self._words)
 
 
 def _cut_to_head(item: Constituent, rule: TermRule) -> Constituent:

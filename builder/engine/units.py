@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
-from builder.core.errors import ResourceError
 from builder.core.records import Token
 from builder.engine.constituents import Unit
 from builder.engine.matching import Matcher, Refusal, UnitReading
+from builder.engine.rows import EngineClasses
 from builder.engine.symbols import (
     ADJ,
     ADV,
@@ -36,7 +35,6 @@ from builder.engine.symbols import (
     symbol_set,
 )
 from builder.language.lexicon.resources import Lexicon
-from builder.language.lexicon.rules import Rule
 
 _SYMBOL_OF_MORPHEME = {"verb": VERB, "adjective": ADJ, "noun": NOUN}
 """Parts of names stay whole (鹽酥 溪蝦), also where they hold an opinion word."""
@@ -66,33 +64,24 @@ _LACK_ENDS = symbol_set("PART DE CONJ BUT")
 """What stands behind a lack that denies nothing (不夠)."""
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionWordRule:
-    """Parameters of a rule of kind `function-words`.
-
-    `units`: name of a unit -> the words that are it whatever their part of speech. `judged`: words that are aspects
-    only before an opinion (冰 很好吃). `praising`: words that give a degree (好 多人) only where no degree word or
-    negator stands before them (很 好 很 快). `passing`: crowds and queues, which are no topic.
-    """
-
-    units: Mapping[str, tuple[str, ...]]
-    judged: frozenset[str] = frozenset()
-    praising: frozenset[str] = frozenset()
-    passing: frozenset[str] = frozenset()
-
-
 class UnitReader:
     """Every word with a role as word -> symbol; for each two first characters the length of the longest such word.
 
-    `had`: whether a quality becomes an opinion behind a word of having. `apart`: words that a convention reads as their
-    parts (吃到飽 as 吃 到 飽). `readings`: rules of kind `read-as`.
+    `units`: name of a unit -> words that are it. `had`: whether a quality becomes an opinion behind a word of having.
+    `apart`: words that a convention reads as their parts (吃到飽 as 吃 到 飽). `readings`: rules of kind `read-as`.
     """
 
     def __init__(
-        self, lexicon: Lexicon, rule: FunctionWordRule, apart: Collection[str], had: bool, readings: Matcher
+        self,
+        lexicon: Lexicon,
+        units: Mapping[str, Sequence[str]],
+        apart: Collection[str],
+        had: bool,
+        readings: Matcher,
+        words: EngineClasses,
     ) -> None:
         """Opinion before negator, degree word, aspect …; `readings` and roles settle words with two roles."""
-        self._lexicon, self.rule, self._readings = lexicon, rule, readings
+        self._lexicon, self._readings, self._words = lexicon, readings, words
         self._judged = _JUDGED_BEHIND_HAVING if had else _JUDGED_BEHIND
         morphemes = lexicon.morphemes.items()
         symbols = {
@@ -107,7 +96,7 @@ class UnitReader:
         symbols |= dict.fromkeys(lexicon.negators, NEG)
         lacking = {word for word, kind in lexicon.negators.items() if kind in ("fail", "short")}
         symbols |= dict.fromkeys(lexicon.opinions.keys() - lacking, OPINION)
-        self._symbols = symbols | {word: SYMBOLS[name] for name, words in rule.units.items() for word in words}
+        self._symbols = symbols | {word: SYMBOLS[name] for name, own in units.items() for word in own}
         longest = {word[:2]: word for word in sorted(self._symbols, key=len)}
         self._reach = {head: min(len(word), MAX_WORD) for head, word in longest.items()}
         self._pieces = {word: cut for word in apart if (cut := _cut_longest_first(word, self._symbols))}
@@ -252,7 +241,7 @@ class UnitReader:
         """The symbol of unit i among its neighbours, of which those behind it are settled.
 
         Opinion or degree (特別, 好): degree before an opinion or another adjective, but an opinion where it is one of
-        `praising` behind a degree word or negator (不 好 很 慢). Opinion or aspect (特色, 服務): an opinion only behind
+        PRAISING behind a degree word or negator (不 好 很 慢). Opinion or aspect (特色, 服務): an opinion only behind
         one of `judged`, a degree word, negator or word of having (帶有嚼勁). A lack (不夠) with nothing behind it is
         the opinion. Degree words with nothing to strengthen are plain adverbs, POST words that follow no opinion
         likewise.
@@ -267,7 +256,7 @@ class UnitReader:
         if degree == "post":
             return POST if before == OPINION else OPINION
         if degree and after in _STRENGTHENED:
-            return OPINION if word in self.rule.praising and before in _JUDGED_BEHIND else DEG
+            return OPINION if self._words.holds("PRAISING", word) and before in _JUDGED_BEHIND else DEG
         if (
             symbol == OPINION
             and word in self._lexicon.aspects
@@ -281,10 +270,10 @@ class UnitReader:
         return ADV if symbol == POST and before != OPINION else symbol
 
     def _is_described(self, word: str, units: Sequence[Unit], i: int) -> bool:
-        """Whether word i of two roles is what an opinion is about: a fault (有腥味), and one of `judged`, only if one
+        """Whether word i of two roles is what an opinion is about: a fault (有腥味), and one of JUDGED, only if one
         follows, over adverbs (腥味很重), or stands before 的 (很重的 腥味).
         """
-        if self._lexicon.role(word) != "fault" and word not in self.rule.judged:
+        if self._lexicon.role(word) != "fault" and not self._words.holds("JUDGED", word):
             return True
         if i > 1 and units[i - 1].symbol == DE and units[i - 2].word in self._lexicon.context:
             return True
@@ -295,15 +284,6 @@ def lower_case(text: str) -> str:
     """`text` in lower case, of equal length: a few capitals have a lower case of two characters and stay."""
     lowered = text.lower()
     return lowered if len(lowered) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
-
-
-def check_units(rule: Rule, function_words: FunctionWordRule) -> FunctionWordRule:
-    """The parameters, if every name in `units` is one of a unit; ResourceError with the line otherwise."""
-    for name in function_words.units:
-        if name not in SYMBOLS:
-            fix = "known: " + ", ".join(sorted(SYMBOLS))
-            raise ResourceError(f"rule {rule.name!r}: unknown unit {name!r}", where=rule.at("units"), fix=fix)
-    return function_words
 
 
 def _cut_longest_first(word: str, symbols: Mapping[str, str]) -> tuple[_Piece, ...]:

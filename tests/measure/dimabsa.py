@@ -60,7 +60,9 @@ def systems(lexicon: Lexicon, rules: Sequence[Rule]) -> Iterator[tuple[str, Lexi
     yield "all", lexicon, rules
     for rule in rules:
         if (rule.kind.startswith("pair-") and rule.kind != "pair-sentence") or (
-            rule.kind in ("valence", "refuse", "question", "compatible", "conjunction") or rule.name == "comparisons"
+            rule.kind in ("valence", "compatible", "conjunction")
+            or rule.params.get("paired")
+            or rule.name in ("comparisons", "question")
         ):
             yield f"without {rule.name}", lexicon, [one for one in rules if one is not rule]
     empty: MappingProxyType[str, tuple[tuple[str, float], ...]] = MappingProxyType({})
@@ -74,7 +76,7 @@ def systems(lexicon: Lexicon, rules: Sequence[Rule]) -> Iterator[tuple[str, Lexi
         ("qualities had", "joined-opinions", {"had": False}),
         ("amounts", "joined-opinions", {"amounts": ()}),
         ("houses named for food", "aspect-terms", {"houses": ()}),
-        ("words that sum a list up", "lists", {"gathering": ()}),
+        ("words that sum a list up", "lists", {"words": {}}),
         ("names that touch", "shortest-path", {"touching": ()}),
         ("dishes carried", "carried-topic", {"wholes": (), "foreign": {}}),
         ("gates of the carried topic", "carried-topic", {"never": (), "others": (), "before": ()}),
