@@ -34,7 +34,7 @@ MAKERS = ("pair-", "conjunction", "valence", "predicate")
 The others, apart from word lists, must show what they keep out.
 """
 FILTERS = ("compatible", "refuse", "read-as")
-GRAMMAR = ("extent", "join", "term", "name")
+GRAMMAR = ("join", "term", "name")
 """Kinds that say what phrases and terms are made of: the engine runs with exactly one rule of each."""
 Extract = Callable[[str, Convention], tuple[Triplet, ...]]
 
@@ -403,6 +403,11 @@ def test_a_misspelt_parameter_is_an_error_in_every_kind_of_rule(lexicon: Lexicon
     assert error.startswith(
         f"{rule.where}: rule {rule.name!r}: unknown parameter 'patern'; parameters of kind {kind!r}: "
     )
+
+
+def test_a_list_that_is_a_class_of_words_is_told_where_it_belongs(lexicon: Lexicon) -> None:
+    rule = replace(one_of("words"), name="mine", params=MappingProxyType({"stance": ["應該"]}))
+    assert refused(lexicon, *grammar(), rule).endswith("write the list as STANCE in the table `words` of the rule")
 
 
 def test_a_parameter_that_no_rule_may_lack_is_asked_for(lexicon: Lexicon) -> None:

@@ -23,7 +23,7 @@ from builder.engine.described import mentions
 from builder.engine.functions import load_functions
 from builder.engine.matching import DenialRule, Matcher, ReadingRule, RefusalRule, WordsRule
 from builder.engine.params import NoParams, Params, in_force, read_params
-from builder.engine.phrases import ExtentRule, JoinRule, PhraseReader
+from builder.engine.phrases import JoinRule, PhraseReader
 from builder.engine.polarity import ValenceRule
 from builder.engine.predicates import PredicateRule, Predicates
 from builder.engine.rows import EngineClasses, WordTable
@@ -133,7 +133,6 @@ class CompatibleRule:
 
 DECLARED: Mapping[str, type] = {
     "predicate": PredicateRule,
-    "extent": ExtentRule,
     "words": WordsRule,
     "refuse": RefusalRule,
     "deny": DenialRule,
@@ -163,6 +162,7 @@ GONE = {
     "deny-afar": "its kind is deny now, with `afar = true`",
     "deny-opinion": "its kind is deny now",
     "excess": "its kind is valence now",
+    "extent": "its kind is words now, with a class for each list, such as STANCE",
     "function-words": "its kind is words now, with `units` and the classes JUDGED, PRAISING and PASSING",
     "list": "its kind is words now, with the classes GATHERING, PARTED, ABOVE_ALL and POINTING",
     "pair-kind": "its clauses are read without it; leave the rule out",
@@ -266,9 +266,8 @@ class Compiled:
         self.refused_aspects = Matcher([own for own in refusals if own[1].of_aspects], shared, table)
         self.unstated = Matcher([own for own in refusals if own[1].paired], shared, table)
         plain = Matcher([own for own in refusals if not (own[1].of_aspects or own[1].paired)], shared, table)
-        extent = chosen.only("extent", ExtentRule)[1]
         denials = Matcher(chosen.find("deny", DenialRule), shared, table)
-        self.phrases = PhraseReader(self.lexicon, extent, join, plain, denials, leads)
+        self.phrases = PhraseReader(self.lexicon, self.words, join, plain, denials, leads)
 
 
 def _read_units(rules: Sequence[tuple[Rule, WordsRule]]) -> dict[str, tuple[str, ...]]:

@@ -109,7 +109,7 @@ class Engine:
         aspect = make_element(doc.text, ((label.aspect[0].start, label.aspect[-1].end),))
         opinion = full = make_element(doc.text, ((first.start, last.end),))
         if first is last and first.phrase is not None:
-            opinion, full = make_opinion(doc.text, label.opinion, 0, self._rules.phrases.extent)
+            opinion, full = make_opinion(doc.text, label.opinion, 0, self._rules.words)
         term, valence = label.aspect[-1].term, VALENCES[label.polarity]
         reasons = Reasons(
             ReadWord(opinion.text, None, label.rule.where, valence),
@@ -153,11 +153,11 @@ class Engine:
         if not proposed:
             return []
         clauses = read_clauses(doc, self._rules)
-        opinions, unstated, extent = [], set(), self._rules.phrases.extent
+        opinions, unstated = [], set[int]()
         for clause in clauses:
             for index, item in enumerate(clause.items):
                 if item.phrase is not None:
-                    opinions.append((item, *make_opinion(doc.text, clause.items, index, extent)))
+                    opinions.append((item, *make_opinion(doc.text, clause.items, index, self._rules.words)))
                     if self._is_unstated(clause, index):
                         unstated.add(item.start)
         read = Read(opinions, frozenset(unstated), [item for clause in clauses for item in clause.items])
@@ -331,7 +331,7 @@ class Engine:
         first = find_full_start(scene.items, aspect, self._rules.terms.rule.determiners)
         start = aspect.start + term.lead
         aspect_full = make_element(doc.text, ((first, aspect.end),))
-        opinion, opinion_full = make_opinion(doc.text, scene.items, scene.at, self._rules.phrases.extent, aspect)
+        opinion, opinion_full = make_opinion(doc.text, scene.items, scene.at, self._rules.words, aspect)
         if self._rules.natural:
             opinion_full = cut_out(doc.text, opinion_full, (aspect.start, aspect.end))
         return Triplet(

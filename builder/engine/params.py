@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar, get_args, get_origin, get_type_hints
 
 from builder.core.errors import ResourceError
 from builder.core.settings import Convention
+from builder.engine.rows import ENGINE_CLASSES
 from builder.language.lexicon.rules import Rule
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ def read_params(rule: Rule, declared: type[Params]) -> Params:
     for key in rule.params:
         if key not in known and key not in shared:
             fix = f"parameters of kind {rule.kind!r}: {', '.join(sorted({*known, *shared}))}"
+            if key.upper() in ENGINE_CLASSES:
+                fix = f"write the list as {key.upper()} in the table `words` of the rule"
             raise ResourceError(f"rule {rule.name!r}: unknown parameter {key!r}", where=rule.at(key), fix=fix)
     return _filled(rule, {key: value for key, value in rule.params.items() if key in known}, declared)
 

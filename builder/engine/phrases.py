@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from builder.core.records import Span
 from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term, Unit, entry_of
 from builder.engine.matching import Line, Matcher, Refusal
+from builder.engine.rows import EngineClasses
 from builder.engine.symbols import ADJ, ASPECT, COP, DE, DEG, HAVE, NEG, OPINION, POST, STATEMENT_ENDS, symbol_set
 from builder.engine.terms import PRAISE
 from builder.language.lexicon.resources import Lexicon
@@ -26,32 +27,6 @@ MODERATE = ("會", "至於")
 """Ends of negators that deny the excess behind them (不會 太濃), not a degree."""
 UNHEDGED = "ordinary"
 """Category of opinions to which no hedge belongs (算 普通)."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExtentRule:
-    """Parameters of a rule of kind `extent`.
-
-    `fillers`: words that may stand between a negator and its opinion. `levels`: words of
-    level, which are no part of it (這麼 好吃). `scope`: adverbs of the clause, with which no phrase begins before a
-    degree word or negator (還 很好吃). `trailing`: words behind an opinion that give its degree (偏鹹 一點). `stance`:
-    words before a phrase that say how sure one is of it, and belong to `opinion_full` (應該 很好), as `finals` do
-    behind an excess (太重 了), and `hedges` before a bare opinion that is none of the ordinary (算 新鮮).
-    `undivided`: degree words that begin with one of `scope` and keep it (還算 新鮮). `choices`: what belongs to it
-    behind any opinion (很好 的選擇, 漂亮 很多). `compared`: how many units before a phrase a comparison may begin that
-    belongs to it (比 上一代 輕); 0 where none does.
-    """
-
-    fillers: frozenset[str] = frozenset()
-    levels: frozenset[str] = frozenset()
-    scope: tuple[str, ...] = ()
-    trailing: frozenset[str] = frozenset()
-    stance: frozenset[str] = frozenset()
-    finals: tuple[str, ...] = ()
-    choices: tuple[str, ...] = ()
-    compared: int = 0
-    hedges: frozenset[str] = frozenset()
-    undivided: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +58,14 @@ class PhraseReader:
     def __init__(
         self,
         lexicon: Lexicon,
-        extent: ExtentRule,
+        words: EngineClasses,
         join: JoinRule,
         refusals: Matcher,
         denials: Matcher,
         leads: Mapping[str, int],
     ) -> None:
-        self._lexicon, self.extent, self._join, self._leads = lexicon, extent, join, leads
+        self._lexicon, self._words, self._join, self._leads = lexicon, words, join, leads
+        self._fillers, self._scope = frozenset(words.entries["FILLERS"]), words.entries["SCOPE"]
         self._refusals, self._denials = refusals, denials
 
     def read(self, units: Sequence[Unit], text: str, refused: list[Refusal] | None = None) -> list[Constituent]:
@@ -152,7 +128,7 @@ class PhraseReader:
             return None
         last = k + 1 if k + 1 < count and units[k + 1].symbol == POST else k
         if last + 1 < count and units[last + 1].start == units[last].end:
-            last += units[last + 1].word in self.extent.trailing
+            last += self._words.holds("TRAILING", units[last + 1].word)
         if last == k and k + 2 == count and is_doubled(units, k):
             last += 1
         return begin, first, last, denier
@@ -163,7 +139,7 @@ class PhraseReader:
         Degree words and negators that touch it (非常的香 too), and negators behind a few fillers: 沒有想像中好吃 is one
         phrase, 覺得好吃 is not.
         """
-        edge, fillers = k, self.extent.fillers
+        edge, fillers = k, self._fillers
         while edge > taken:
             before = units[edge - 1].symbol
             if before in _STRENGTHENING:
@@ -185,8 +161,8 @@ class PhraseReader:
         Behind adverbs of the clause (還 蠻好吃, 都還 可以) and words of level (這麼 好吃).
         """
         while first < k and (
-            (units[first].word in self.extent.scope and units[first + 1].symbol == DEG)
-            or units[first].word in self.extent.levels
+            (units[first].word in self._scope and units[first + 1].symbol == DEG)
+            or self._words.holds("LEVELS", units[first].word)
             or units[first].symbol == DE
         ):
             first += 1
@@ -222,7 +198,7 @@ class PhraseReader:
 
     def _count_lead(self, word: str) -> int:
         """How many characters of a degree word or negator are an adverb of the clause: 也蠻, 並不."""
-        leads = word.startswith(self.extent.scope) and word not in self.extent.undivided
+        leads = word.startswith(self._scope) and not self._words.holds("UNDIVIDED", word)
         return int(leads and (word[1:] in self._lexicon.degree or word[1:] in self._lexicon.negators))
 
     def _count_degree(self, word: str) -> int:
@@ -237,7 +213,7 @@ class PhraseReader:
         kinds, degree = self._lexicon.negators, self._lexicon.degree
         for cut in range(1, len(word)):
             behind = word[cut:]
-            if kinds.get(word[:cut]) == kinds.get(word) and (behind in degree or behind in self.extent.fillers):
+            if kinds.get(word[:cut]) == kinds.get(word) and (behind in degree or behind in self._fillers):
                 return cut
         return len(word)
 

@@ -117,6 +117,16 @@ class WordTable:
 
 
 ENGINE_CLASSES: Mapping[str, str] = {
+    "FILLERS": "may stand between a negator and its opinion: 沒有想像中好吃",
+    "LEVELS": "is no part of the opinion behind it: 這麼好吃",
+    "SCOPE": "an adverb of the clause, with which no opinion begins before a degree word or negator: 還很好吃",
+    "UNDIVIDED": "a degree word that begins with one of SCOPE and keeps it: 還算新鮮",
+    "TRAILING": "gives the degree of the opinion before it: 偏鹹一點",
+    "STANCE": "belongs to the full opinion behind it: 應該很好",
+    "HEDGES": "does so before a bare opinion, but for ordinary ones: 算新鮮",
+    "FINALS": "belongs to the full opinion before it, if that is an excess: 太重了",
+    "CHOICES": "belongs to any full opinion before it: 很好的選擇",
+    "COMPARED": "begins a comparison that belongs to the full opinion behind it: 比上一代輕",
     "JUDGED": "aspects only before an opinion: 冰很好吃",
     "PRAISING": "gives a degree only where no degree word or negator stands before it: 好多人, 很好很快",
     "PASSING": "crowds and queues, which are no topic",
@@ -133,10 +143,12 @@ ENGINE_CLASSES: Mapping[str, str] = {
 
 
 class EngineClasses:
-    """The classes of rules of kind `words` that the engine itself asks for; one that no rule has is empty."""
+    """The classes of rules of kind `words` that the engine itself asks for; one that no rule has is empty. `entries`:
+    their words as they are written.
+    """
 
     def __init__(self, shared: Classes, table: WordTable) -> None:
-        self.entries = {name: frozenset(shared.get(name, ())) for name in ENGINE_CLASSES}
+        self.entries = {name: tuple(shared.get(name, ())) for name in ENGINE_CLASSES}
         self._table, self._bits = table, {name: table.add(words) for name, words in self.entries.items()}
 
     def holds(self, name: str, word: str, entry: OpinionEntry | None = None) -> bool:

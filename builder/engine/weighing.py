@@ -16,8 +16,9 @@ from builder.core.edges import shared, tidied
 from builder.core.errors import ResourceError
 from builder.core.records import Element, Reasons, Span, Triplet, polarity_of
 from builder.engine.constituents import Constituent, Phrase, Term
-from builder.engine.phrases import OVER, UNHEDGED, ExtentRule
-from builder.engine.symbols import BLOCKED, DE, THAN, symbol_set
+from builder.engine.phrases import OVER, UNHEDGED
+from builder.engine.rows import EngineClasses
+from builder.engine.symbols import BLOCKED, DE, symbol_set
 from builder.language.lexicon.rules import Rule
 
 # ---- Elements
@@ -26,6 +27,8 @@ _MODIFIERS = symbol_set("PRON NUM NOUN ADJ")
 """What belongs to `aspect_full` right in front of an aspect."""
 _OWNERS = symbol_set("PRON NOUN ASPECT BLOCKED")
 """What belongs to it before 的 (他們家的牛肉麵)."""
+_REACH = 6
+"""Units before a phrase among which a comparison may begin that belongs to it."""
 _STANDARDS = symbol_set("ASPECT NOUN PRON NUM BLOCKED OTHER PREP")
 """What the first word of what a thing is compared with may be."""
 
@@ -51,7 +54,7 @@ def find_full_start(clause: Sequence[Constituent], aspect: Constituent, determin
 
 
 def make_opinion(
-    text: str, clause: Sequence[Constituent], index: int, rule: ExtentRule, aspect: Constituent | None = None
+    text: str, clause: Sequence[Constituent], index: int, words: EngineClasses, aspect: Constituent | None = None
 ) -> tuple[Element, Element]:
     """The opinion at `index`, its core with its negators, and the whole stretch.
 
@@ -60,30 +63,34 @@ def make_opinion(
     """
     item, first = clause[index], index
     phrase = item.own_phrase
-    words = rule.stance
+    stance = words.entries["STANCE"]
     if phrase.core == (item.start, item.end) and not phrase.entry.category.startswith(UNHEDGED):
-        words |= rule.hedges
-    while first and clause[first - 1].word in words and clause[first - 1].end == clause[first].start:
+        stance += words.entries["HEDGES"]
+    while first and clause[first - 1].word in stance and clause[first - 1].end == clause[first].start:
         first -= 1
-    if rule.compared:
-        first = find_comparison(clause, first, aspect, rule.compared)
+    if words.entries["COMPARED"]:
+        first = find_comparison(clause, first, aspect, words)
     start = min([clause[first].start, *(negator[0] for negator in phrase.negators[:1])])
-    tails = (*rule.finals, *rule.choices) if OVER in phrase.degrees else rule.choices
+    tails = (words.entries["FINALS"] if OVER in phrase.degrees else ()) + words.entries["CHOICES"]
     end = item.end + next((len(tail) for tail in tails if text.startswith(tail, item.end)), 0)
     full = make_element(text, ((start, end),))
-    bare = not phrase.negators and phrase.core == full.spans[0]
-    return (full if bare else make_element(text, (*phrase.negators, phrase.core))), full
+    return make_core(text, phrase), full
 
 
-def find_comparison(clause: Sequence[Constituent], first: int, aspect: Constituent | None, reach: int) -> int:
+def make_core(text: str, phrase: Phrase) -> Element:
+    """An opinion as its core and its negators."""
+    return make_element(text, (*phrase.negators, phrase.core))
+
+
+def find_comparison(clause: Sequence[Constituent], first: int, aspect: Constituent | None, words: EngineClasses) -> int:
     """Where the comparison begins that ends in front of the opinion at `first` (比 上一代 輕); `first` if none does.
 
     What is judged is no part of it, and something that is named stands behind its first word.
     """
-    for at in range(first - 1, max(-1, first - 1 - reach), -1):
+    for at in range(first - 1, max(-1, first - 1 - _REACH), -1):
         if clause[at].phrase is not None or clause[at] is aspect:
             break
-        if clause[at].symbol == THAN:
+        if words.holds("COMPARED", clause[at].word):
             return at if clause[at + 1].symbol in _STANDARDS else first
     return first
 
@@ -189,8 +196,6 @@ def _described(read: Read, aspect: Element) -> tuple[Term, str]:
 
 # ---- Excepted pairs
 
-_PLAIN = ExtentRule()
-"""An opinion shows as its core and its negators, whatever else belongs to the whole stretch."""
 Exceptions = Mapping[str, frozenset[str]]
 """Opinion -> the aspects that it is never said of."""
 
@@ -219,5 +224,5 @@ def is_excepted(text: str, item: Constituent, aspect: Constituent, exceptions: E
     """Whether an opinion is never said of an aspect, by the words that a triplet of both would show."""
     if not exceptions:  # as good as always, and this is asked of every candidate
         return False
-    aspects = exceptions.get(make_opinion(text, (item,), 0, _PLAIN)[0].text)
+    aspects = exceptions.get(make_core(text, item.own_phrase).text)
     return aspects is not None and text[aspect.start + aspect.own_term.lead : aspect.end] in aspects
