@@ -11,7 +11,7 @@ from pathlib import Path
 from faithfulness import read_faithfulness
 
 from builder.augment.settings import METHODS
-from builder.engine.rows import OPINION_STATES, UNIT_PROPERTIES
+from builder.engine.rows import ENGINE_CLASSES, OPINION_STATES, UNIT_PROPERTIES
 from builder.engine.symbols import UNIT_KINDS
 from builder.language.lexicon.tsv_rows import load_word_classes, read_rows, table_files
 from builder.pipeline.pipeline import STAGES
@@ -78,6 +78,11 @@ def describe_conditions() -> str:
     """What patterns may ask of a unit beside its kind."""
     states = {name: about for name, (_, about) in OPINION_STATES.items()}
     return _table(("name", "holds of"), ((f"`{name}`", about) for name, about in {**states, **UNIT_PROPERTIES}.items()))
+
+
+def describe_engine_classes() -> str:
+    """The classes of rules of kind `words` that the engine itself asks for."""
+    return _table(("class", "a word of it"), ((f"`{name}`", about) for name, about in ENGINE_CLASSES.items()))
 
 
 def describe_word_classes() -> str:

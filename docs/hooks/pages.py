@@ -32,6 +32,7 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "rules": catalogs.describe_rules,
     "units": catalogs.describe_units,
     "conditions": catalogs.describe_conditions,
+    "engine classes": catalogs.describe_engine_classes,
     "word classes": catalogs.describe_word_classes,
     "rooms": catalogs.describe_rooms,
     "tables of lu": partial(catalogs.describe_faithfulness, "iws-2024"),
