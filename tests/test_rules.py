@@ -34,8 +34,6 @@ MAKERS = ("pair-", "conjunction", "valence", "predicate")
 The others, apart from word lists, must show what they keep out.
 """
 FILTERS = ("compatible", "refuse", "read-as")
-GRAMMAR = ("join", "term", "name")
-"""Kinds that say what phrases and terms are made of: the engine runs with exactly one rule of each."""
 Extract = Callable[[str, Convention], tuple[Triplet, ...]]
 
 
@@ -329,11 +327,6 @@ def one_of(kind: str) -> Rule:
     return min((rule for rule in RULES if rule.kind == kind), key=lambda rule: convention_of(rule) != "natural")
 
 
-def grammar() -> list[Rule]:
-    """The rules without which the engine does not run."""
-    return [one_of(kind) for kind in GRAMMAR]
-
-
 def test_a_rule_of_unknown_kind_is_refused_with_the_known_ones(lexicon: Lexicon) -> None:
     message = refused(
         lexicon, *RULES, replace(one_of("pair-path"), name="mine", kind="pair-magic", where="rules/mine.toml")
@@ -347,14 +340,11 @@ def test_a_kind_that_is_gone_says_what_took_its_place(lexicon: Lexicon) -> None:
     assert message == "mine.toml: rule 'mine' has unknown kind 'block'; write a rule of kind refuse"
 
 
-@pytest.mark.parametrize("kind", GRAMMAR)
-def test_every_convention_has_exactly_one_rule_of_each_kind_of_grammar(lexicon: Lexicon, kind: str) -> None:
-    others = [rule for rule in grammar() if rule.kind != kind]
-    assert f"0 rules of kind {kind} in convention natural: none; keep exactly one" in refused(lexicon, *others)
-    rule = one_of(kind)
-    again = refused(lexicon, *grammar(), replace(rule, name="again"))
-    assert again.startswith(rule.where)
-    assert f"2 rules of kind {kind} in convention natural: {rule.name}, again; " in again
+def test_of_several_rules_of_a_kind_the_lists_count_in_a_row_and_else_the_first_value(lexicon: Lexicon) -> None:
+    more = replace(one_of("term"), name="more", params=MappingProxyType({"codes": "x", "leading": ["food drink"]}))
+    terms = Engine(lexicon, (*RULES, more, replace(more, name="others")))._rules.terms.rule
+    assert terms.codes == "x" and terms.compounds
+    assert terms.leading[-2:] == ("food drink", "food drink") and len(terms.leading) > 2
 
 
 @pytest.mark.parametrize(
@@ -390,7 +380,7 @@ def test_a_rule_with_a_broken_parameter_is_named_with_its_file(
     lexicon: Lexicon, kind: str, params: dict[str, object], message: str
 ) -> None:
     broken = replace(with_params(one_of(kind), **params), name="mine", where="rules/x.toml:1", lines={})
-    error = refused(lexicon, *grammar(), broken)
+    error = refused(lexicon, broken)
     assert error.startswith("rules/x.toml:1: ")
     assert message in error
 
@@ -398,8 +388,7 @@ def test_a_rule_with_a_broken_parameter_is_named_with_its_file(
 @pytest.mark.parametrize("kind", sorted({rule.kind for rule in RULES}))
 def test_a_misspelt_parameter_is_an_error_in_every_kind_of_rule(lexicon: Lexicon, kind: str) -> None:
     rule = one_of(kind)
-    others = [other for other in grammar() if other.name != rule.name]
-    error = refused(lexicon, *others, with_params(rule, patern=[]))
+    error = refused(lexicon, with_params(rule, patern=[]))
     assert error.startswith(
         f"{rule.where}: rule {rule.name!r}: unknown parameter 'patern'; parameters of kind {kind!r}: "
     )
@@ -407,7 +396,7 @@ def test_a_misspelt_parameter_is_an_error_in_every_kind_of_rule(lexicon: Lexicon
 
 def test_a_list_that_is_a_class_of_words_is_told_where_it_belongs(lexicon: Lexicon) -> None:
     rule = replace(one_of("words"), name="mine", params=MappingProxyType({"stance": ["應該"]}))
-    assert refused(lexicon, *grammar(), rule).endswith("write the list as STANCE in the table `words` of the rule")
+    assert refused(lexicon, rule).endswith("write the list as STANCE in `words` of a rule of kind words")
 
 
 def test_a_parameter_that_no_rule_may_lack_is_asked_for(lexicon: Lexicon) -> None:
@@ -415,7 +404,7 @@ def test_a_parameter_that_no_rule_may_lack_is_asked_for(lexicon: Lexicon) -> Non
     lacking = replace(
         rule, params=MappingProxyType({key: value for key, value in rule.params.items() if key != "longest"})
     )
-    assert "needs longest = a whole number" in refused(lexicon, *grammar(), lacking)
+    assert "needs longest = a whole number" in refused(lexicon, lacking)
 
 
 MINE = """# how a comment moves lines
@@ -449,12 +438,12 @@ def test_an_error_in_a_rule_file_names_its_line_in_whatever_convention(
     lexicon: Lexicon, tmp_path: Path, line: str, foreign: str, message: str
 ) -> None:
     (tmp_path / "mine.toml").write_text(MINE.format(line=line, foreign=foreign), encoding="utf-8")
-    assert refused(lexicon, *grammar(), *load_rules(tmp_path)).startswith(f"{tmp_path.name}/{message}")
+    assert refused(lexicon, *load_rules(tmp_path)).startswith(f"{tmp_path.name}/{message}")
 
 
 def test_function_words_are_named_by_units_that_exist(lexicon: Lexicon) -> None:
     rule = next(rule for rule in RULES if rule.name == "function-words")
-    error = refused(lexicon, *grammar(), with_params(rule, units={"COPPULA": ["是"]}))
+    error = refused(lexicon, with_params(rule, units={"COPPULA": ["是"]}))
     assert error.startswith(f"{rule.at('units')}: rule 'function-words': unknown unit 'COPPULA'; known: ADJ, ")
 
 

@@ -10,7 +10,8 @@ convention reads by the result.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from itertools import chain
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -28,7 +29,7 @@ from builder.engine.polarity import ValenceRule
 from builder.engine.predicates import PredicateRule, Predicates
 from builder.engine.rows import EngineClasses, WordTable
 from builder.engine.symbols import SYMBOLS
-from builder.engine.terms import NameRule, TermReader, TermRule, find_leads
+from builder.engine.terms import TermReader, TermRule, find_leads
 from builder.engine.units import UnitReader
 from builder.engine.weighing import ExceptionRule, compile_exceptions
 from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
@@ -139,7 +140,6 @@ DECLARED: Mapping[str, type] = {
     "read-as": ReadingRule,
     "join": JoinRule,
     "term": TermRule,
-    "name": NameRule,
     "valence": ValenceRule,
     "compatible": CompatibleRule,
     "exception": ExceptionRule,
@@ -165,6 +165,7 @@ GONE = {
     "extent": "its kind is words now, with a class for each list, such as STANCE",
     "function-words": "its kind is words now, with `units` and the classes JUDGED, PRAISING and PASSING",
     "list": "its kind is words now, with the classes GATHERING, PARTED, ABOVE_ALL and POINTING",
+    "name": "its kind is term now, with a class of words for each list, such as LOOSE",
     "pair-kind": "its clauses are read without it; leave the rule out",
     "pair-noun": "its kind is pair-pattern now, with TARGET_NOUN in place of TARGET",
     "pair-with": "its kind is pair-pattern now",
@@ -209,14 +210,16 @@ class _Selection:
         """The parameters of the rules of a kind."""
         return [params for _, params in self.find(kind, declared)]
 
-    def only(self, kind: str, declared: type[Params]) -> tuple[Rule, Params]:
-        """The rule of a kind that every convention has exactly one rule of."""
-        rules = self.find(kind, declared)
-        if len(rules) != 1:
-            names = ", ".join(rule.name for rule, _ in rules) or "none"
-            message = f"{len(rules)} rules of kind {kind} in convention {self._convention}: {names}"
-            raise ResourceError(message, where=rules[-1][0].where if rules else "rules/", fix="keep exactly one")
-        return rules[0]
+    def unite(self, kind: str, declared: type[Params]) -> Params:
+        """What the rules of a kind say together: their lists in a row, of other values the first that is given."""
+        rules = self.params(kind, declared)
+        values = {field.name: [getattr(own, field.name) for own in rules] for field in fields(declared)}
+        united: dict[str, object] = {
+            name: tuple(chain(*own)) if isinstance(own[0], tuple) else next(filter(None, own), own[0])
+            for name, own in values.items()
+            if own
+        }
+        return declared(**united)
 
 
 class Compiled:
@@ -228,12 +231,12 @@ class Compiled:
         """
         chosen = _Selection(rules, convention)
         self.natural = convention == "natural"
-        join, term = chosen.only("join", JoinRule)[1], chosen.only("term", TermRule)[1]
+        join, term = chosen.unite("join", JoinRule), chosen.unite("term", TermRule)
         self.lexicon, apart = _change_words(lexicon, chosen.find("vocabulary", VocabularyRule))
-        self._match(chosen, join, find_leads(self.lexicon, term.wholes))
+        self._match(chosen, join)
         units = _read_units(chosen.find("words", WordsRule))
         self.units = UnitReader(self.lexicon, units, apart, join.had, self._readings, self.words)
-        self.terms = TermReader(self.lexicon, term, chosen.only("name", NameRule)[1], self.words)
+        self.terms = TermReader(self.lexicon, term, self.words)
         patterns = chosen.params("pair-pattern", pairing.PatternParams)
         self.joining = frozenset(word for own in patterns for word in own.words)
         """Words between a thing and what it comes with."""
@@ -252,10 +255,9 @@ class Compiled:
         self.wide = bool(chosen.find("pair-sentence", pairing.SentenceParams))
         """Whether some rule pairs over the whole sentence."""
 
-    def _match(self, chosen: _Selection, join: JoinRule, leads: Mapping[str, int]) -> None:
+    def _match(self, chosen: _Selection, join: JoinRule) -> None:
         """The rules that match units, over one table of words."""
-        classes = {name: words for own in chosen.params("words", WordsRule) for name, words in own.words.items()}
-        shared = {**classes, "JOINING": join.joining}
+        shared = {name: words for own in chosen.params("words", WordsRule) for name, words in own.words.items()}
         table = WordTable(self.lexicon)
         self.words = EngineClasses(shared, table)
 
@@ -267,6 +269,7 @@ class Compiled:
         self.unstated = Matcher([own for own in refusals if own[1].paired], shared, table)
         plain = Matcher([own for own in refusals if not (own[1].of_aspects or own[1].paired)], shared, table)
         denials = Matcher(chosen.find("deny", DenialRule), shared, table)
+        leads = find_leads(self.lexicon, self.words.entries["WHOLES"])
         self.phrases = PhraseReader(self.lexicon, self.words, join, plain, denials, leads)
 
 

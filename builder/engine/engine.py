@@ -328,7 +328,7 @@ class Engine:
         value, reasons = judge_valence(phrase, term, aspect.word, self._lexicon, self._rules.valences)
         steps = dependency_path(doc.tokens, aspect.last, last_core_token(doc.tokens, item))
         candidates, margin = rank_candidates(pairing.weighed, aspect)
-        first = find_full_start(scene.items, aspect, self._rules.terms.rule.determiners)
+        first = find_full_start(scene.items, aspect, self._rules.words.entries["DETERMINERS"])
         start = aspect.start + term.lead
         aspect_full = make_element(doc.text, ((first, aspect.end),))
         opinion, opinion_full = make_opinion(doc.text, scene.items, scene.at, self._rules.words, aspect)

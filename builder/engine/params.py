@@ -65,7 +65,7 @@ def read_params(rule: Rule, declared: type[Params]) -> Params:
         if key not in known and key not in shared:
             fix = f"parameters of kind {rule.kind!r}: {', '.join(sorted({*known, *shared}))}"
             if key.upper() in ENGINE_CLASSES:
-                fix = f"write the list as {key.upper()} in the table `words` of the rule"
+                fix = f"write the list as {key.upper()} in `words` of a rule of kind words"
             raise ResourceError(f"rule {rule.name!r}: unknown parameter {key!r}", where=rule.at(key), fix=fix)
     return _filled(rule, {key: value for key, value in rule.params.items() if key in known}, declared)
 

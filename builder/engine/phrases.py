@@ -35,18 +35,13 @@ class JoinRule:
 
     `merge`: opinions of one sign that touch are one where the shorter has so many characters at most, the second no
     more than two (香 甜; 親切 熱情 and 香 不錯喝 are two), but for the words and categories `apart`, which say
-    something of their own, and `counted` ones with a degree (很多 便宜 的 小菜). `bridging`: what stands between two of
-    which the first has the second in it (軟中帶脆). `amounts`: words that say by how much (好吃很多). `joining`: words
-    between two opinions of one aspect (又脆又香), a class that rules share. `had`: whether a quality and the word of
-    having before it are an opinion (帶有嚼勁).
+    something of their own, and `counted` ones with a degree (很多 便宜 的 小菜). `had`: whether a quality and the
+    word of having before it are an opinion (帶有嚼勁).
     """
 
     merge: int = 0
     apart: tuple[str, ...] = ()
     counted: tuple[str, ...] = ()
-    bridging: frozenset[str] = frozenset()
-    amounts: frozenset[str] = frozenset()
-    joining: frozenset[str] = frozenset()
     had: bool = False
 
 
@@ -93,7 +88,7 @@ class PhraseReader:
                 span, kind = (place, place + self._count_negator(word)), self._lexicon.negators[word]
                 phrase = phrase._replace(negators=(span, *phrase.negators), kinds=(kind, *phrase.kinds))
             item = Constituent(start, end, OPINION, text[start:end], unit.last, phrase)
-            _add_opinion(out, item, units[last + 1 : last + 2], text, self._join)
+            _add_opinion(out, item, units[last + 1 : last + 2], text, self._join, self._words)
             taken = last + 1
         return out + [self._keep_word(u) for u in units[taken:]]
 
@@ -249,16 +244,18 @@ def is_doubled(units: Sequence[Unit], k: int) -> bool:
     return units[k + 1].symbol == DE and units[k + 1].start == units[k].end and all(u.symbol != COP for u in units[:k])
 
 
-def _add_opinion(out: list[Constituent], item: Constituent, after: Sequence[Unit], text: str, rule: JoinRule) -> None:
+def _add_opinion(
+    out: list[Constituent], item: Constituent, after: Sequence[Unit], text: str, rule: JoinRule, words: EngineClasses
+) -> None:
     """Append an opinion to the clause so far, or make it one with the opinion before it. `after`: the unit behind it,
     if any.
     """
     own = item.own_phrase
     amount = item.word if own.negators else own.entry.word  # 變淡 很多, 變淡 不少
     touches = bool(out) and out[-1].phrase is not None and out[-1].end == item.start
-    if touches and amount in rule.amounts and (not after or after[0].symbol in STATEMENT_ENDS):  # 好吃很多, 便宜多了
+    if touches and words.holds("AMOUNTS", amount) and (not after or after[0].symbol in STATEMENT_ENDS):  # 便宜多了
         out[-1] = out[-1]._replace(end=item.end, word=text[out[-1].start : item.end])
-    elif count := next((n for n in (1, 2) if len(out) > n and _are_bridged(out[-n - 1], item, text, rule)), 0):
+    elif count := next((n for n in (1, 2) if len(out) > n and _are_bridged(out[-n - 1], item, text, words)), 0):
         first = out[-count - 1]
         before = first.own_phrase
         decides = own if (own.entry.valence < 5 if own.kinds else own.entry.valence > 5) else before  # but 甜中帶苦
@@ -270,13 +267,13 @@ def _add_opinion(out: list[Constituent], item: Constituent, after: Sequence[Unit
         out.append(item)
 
 
-def _are_bridged(before: Constituent, item: Constituent, text: str, rule: JoinRule) -> bool:
+def _are_bridged(before: Constituent, item: Constituent, text: str, words: EngineClasses) -> bool:
     """軟中帶脆: whether an opinion has the one behind it in it; neither is denied, nor are they of opposite signs.
 
     軟而不爛: so are a quality and the fault denied that it is free of; 好看而不好吃 are two.
     """
     first, second = before.phrase, item.own_phrase
-    if first is None or text[before.end : item.start] not in rule.bridging or first.kinds:
+    if first is None or first.kinds or text[before.end : item.start] not in words.entries["BRIDGING"]:
         return False
     if second.kinds:
         return text[item.start - 1] == "而" and second.kinds == ("not",) and second.entry.valence < PRAISE

@@ -129,15 +129,15 @@ def _read_items(
     """The words of a clause with its opinion phrases and aspect terms; None if it names nothing and judges nothing, as
     three in ten.
     """
-    names = rules.terms.names
+    codes, sizes = rules.terms.rule.codes, rules.words.entries["SIZES"]
     units = rules.predicates.read(rules.units.read(text, tokens, place, refused))
-    if not names.codes and {unit.symbol for unit in units}.isdisjoint(JUDGING):
+    if not codes and {unit.symbol for unit in units}.isdisjoint(JUDGING):
         return None
     items = rules.phrases.read(units, text, refused)
-    if names.codes:
-        items = name_codes(items, text, names.codes, rules.lexicon)
-    if names.sizes:
-        items = add_sizes(items, text, names.sizes)
+    if codes:
+        items = name_codes(items, text, codes, rules.lexicon)
+    if sizes:
+        items = add_sizes(items, text, sizes)
     return rules.terms.join(rules.refused_aspects.bar_aspects(items, refused), text)
 
 

@@ -5,7 +5,7 @@ In: a clause's constituents with its opinion phrases. Out: the constituents that
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.core.records import Span
@@ -32,70 +32,50 @@ _SUFFIX_UNITS = symbol_set("NOUN VERB OTHER PART")
 
 
 @dataclass(frozen=True, slots=True)
-class NameRule:
-    """Parameters of a rule of kind `name`.
-
-    `compounds`: whether names are put together at all. `composed`: classes whose names go on at both ends (羊油 拌
-    麵線). `absorbed`: categories of opinion words that name a kind of thing (酸辣湯); `epithets`: those that do so
-    where nothing is named or judged before them (香酥荔茸鴨). `loose`: characters that touch a name and are no part of
-    it (measure words, particles, adverbs). `latin`: whether words of Latin letters and digits are part of the name that
-    they touch (ZX14 筆電). `codes`: class of a name of Latin letters and digits that no lexicon holds (KX-520); ""
-    where such names are no aspects. `sizes`: units that with a number before a thing belong to its name (16吋的筆電).
-    `housed`: classes of houses whose names begin with where they come from (泰國餐廳).
-    """
-
-    compounds: bool = True
-    composed: tuple[str, ...] = ()
-    absorbed: tuple[str, ...] = ()
-    epithets: tuple[str, ...] = ()
-    loose: frozenset[str] = frozenset()
-    latin: bool = False
-    codes: str = ""
-    sizes: tuple[str, ...] = ()
-    housed: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class TermRule:
-    """Parameters of a rule of kind `term`.
+    """Parameters of a rule of kind `term`: which words are one aspect.
 
     `attributes`: classes that take an owner (餐點口感). `separate`: pairs of classes, "food service", that are never
     one term: side by side they are a list without a comma (餐點服務都好); a blank alone stands for all pairs.
-    `heads`: last words to which an aspect is cut (服務態度 to 態度, convention `paper`). `wholes`: words for all of a
-    place or thing that belong to `aspect_full` alone (整體 口感, 店裡 座位), as does the first of two classes that
-    are `leading` (餐廳 餐點). `overall`: those of `wholes` that alone name nothing (整體 不錯). `houses`: words for a
-    house, which a thing before them names (炸雞 店). `determiners`: first characters
-    of what belongs to `aspect_full` in front of an aspect (這家 的 麵). `measures`: last characters of what points at a
-    thing before its kind (這道).
+    `leading`: pairs of which the first belongs to `aspect_full` alone (餐廳 餐點).
+
+    `compounds`: whether names are put together at all. `composed`: classes whose names go on at both ends (羊油 拌
+    麵線). `absorbed`: categories of opinion words that name a kind of thing (酸辣湯); `epithets`: those that do so
+    where nothing is named or judged before them (香酥荔茸鴨). `latin`: whether words of Latin letters and digits are
+    part of the name that they touch (ZX14 筆電). `codes`: class of a name of Latin letters and digits that no lexicon
+    holds (KX-520); "" where such names are no aspects. `housed`: classes of houses whose names begin with where they
+    come from (泰國餐廳).
     """
 
     attributes: tuple[str, ...] = ()
     separate: tuple[str, ...] = ()
-    heads: frozenset[str] = frozenset()
-    wholes: frozenset[str] = frozenset()
-    overall: frozenset[str] = frozenset()
     leading: tuple[str, ...] = ()
-    houses: frozenset[str] = frozenset()
-    determiners: tuple[str, ...] = ()
-    measures: frozenset[str] = frozenset()
+    compounds: bool = False
+    composed: tuple[str, ...] = ()
+    absorbed: tuple[str, ...] = ()
+    epithets: tuple[str, ...] = ()
+    latin: bool = False
+    codes: str = ""
+    housed: tuple[str, ...] = ()
 
 
 class TermReader:
-    """A `TermRule` and a `NameRule` made ready for reading. `are_separate` and `is_leading` look up pairs
+    """A `TermRule` made ready for reading. `are_separate` and `is_leading` look up pairs
     of classes; `endings` are the last characters of composed names.
     """
 
-    def __init__(self, lexicon: Lexicon, rule: TermRule, names: NameRule, words: EngineClasses) -> None:
-        self._lexicon, self.rule, self.names, self._words = lexicon, rule, names, words
+    def __init__(self, lexicon: Lexicon, rule: TermRule, words: EngineClasses) -> None:
+        self._lexicon, self.rule, self._words = lexicon, rule, words
+        self._wholes = frozenset(words.entries["WHOLES"])
         self._are_separate, self._is_leading = compile_pairs(rule.separate), compile_pairs(rule.leading)
-        composed = (word for word, entry in lexicon.aspects.items() if entry.cls.startswith(names.composed))
+        composed = (word for word, entry in lexicon.aspects.items() if entry.cls.startswith(rule.composed))
         self._endings = frozenset(word[-1] for word in composed if len(word) > 1)
 
     # Names
 
     def _is_composed(self, term: Term) -> bool:
         """Whether names of the term's class go on at both ends."""
-        return term.cls.startswith(self.names.composed)
+        return term.cls.startswith(self.rule.composed)
 
     def _ends_name(self, term: Term, item: Constituent) -> bool:
         """Whether a word belongs to the aspect it touches: the head of a composed name (麵, 湯, 鍋)."""
@@ -107,14 +87,14 @@ class TermReader:
 
     def _is_stray(self, word: str) -> bool:
         """Whether a character that touches a name is likely a part of it (羊油拌麵 線)."""
-        single = self.names.compounds and len(word) == 1 and word.isalpha()
-        return single and word not in self.names.loose and word not in self._lexicon.general
+        single = self.rule.compounds and len(word) == 1 and word.isalpha()
+        return single and not self._words.holds("LOOSE", word) and word not in self._lexicon.general
 
     def _begins_name(self, before: Constituent, item: Constituent) -> bool:
         """Whether a word no lexicon calls an aspect is the first part of a name: a noun, or one of morphemes.tsv."""
         if before.end != item.start or item.term is None:
             return False
-        if self.names.latin and before.word.isascii() and any(map(str.isalnum, before.word)):
+        if self.rule.latin and before.word.isascii() and any(map(str.isalnum, before.word)):
             return before.symbol != BUT
         thing = item.term.role in THINGS
         if before.symbol == BLOCKED and self._is_proper(before, item.term):
@@ -131,7 +111,7 @@ class TermReader:
         reason = self._lexicon.not_aspects.get(before.word)
         if reason is None:
             return term.role in THINGS and term.role not in GENERIC and len(before.word) > 1 and before.word.isalpha()
-        return reason == "origin" and (term.role in THINGS or term.cls.startswith(self.names.housed))
+        return reason == "origin" and (term.role in THINGS or term.cls.startswith(self.rule.housed))
 
     def _names_a_kind(self, before: Constituent, item: Constituent, out: Sequence[Constituent]) -> bool:
         """甜菠菜, 濃厚雞白湯拉麵: a sensory word right before a thing, without a degree word, is part of its name."""
@@ -145,10 +125,10 @@ class TermReader:
         if phrase is None or phrase.core != (before.start, before.end):
             return False
         category = phrase.entry.category
-        if category.startswith(self.names.absorbed) and phrase.entry.valence < PRAISE:
+        if category.startswith(self.rule.absorbed) and phrase.entry.valence < PRAISE:
             return True
         opens = is_thing(item) and not any(earlier.term or earlier.phrase for earlier in out[:-1])
-        return opens and category.startswith(self.names.epithets)
+        return opens and category.startswith(self.rule.epithets)
 
     # Terms
 
@@ -156,10 +136,10 @@ class TermReader:
         """Join neighbouring parts of one aspect, attach owners, and take what 、 和 跟 coordinate with an aspect for
         one.
         """
-        rule, compounds = self.rule, self.names.compounds
+        compounds, heads = self.rule.compounds, self._words.entries["HEADS"]
         out: list[Constituent] = []
-        for i, item in enumerate([_cut_to_head(item, rule) for item in clause] if rule.heads else clause):
-            if item.word in rule.wholes and out and out[-1].term and out[-1].end == item.start:
+        for i, item in enumerate([_cut_to_head(item, heads) for item in clause] if heads else clause):
+            if item.word in self._wholes and out and out[-1].term and out[-1].end == item.start:
                 after = clause[i + 1 : i + 2]
                 if not (after and after[0].term and after[0].start == item.end):
                     item = item._replace(symbol=ADV, term=None)  # 餐點 整體 不錯
@@ -178,7 +158,7 @@ class TermReader:
                 out[-2:] = [self._make_one(first, last, text, last.term and last.term.owner)]
         # 整體 不錯 judges all, and names nothing
         return make_listed_nouns_aspects(
-            [bar_aspect(item) if item.term and item.word in rule.overall else item for item in out]
+            [bar_aspect(item) if item.term and self._words.holds("OVERALL", item.word) else item for item in out]
         )
 
     def _is_head(self, clause: Sequence[Constituent], i: int) -> bool:
@@ -197,7 +177,7 @@ class TermReader:
         if len(out) < 2 or out[-1].end != item.start or not self._words.holds("POINTING", out[-1].word):
             return False
         before = out[-2].term
-        return before is not None and before.role in THINGS and out[-1].word[-1] in self.rule.measures
+        return before is not None and before.role in THINGS and self._words.holds("MEASURES", out[-1].word[-1])
 
     def _are_touching_things(self, before: Constituent, clause: Sequence[Constituent], i: int) -> bool:
         """牛肉麵排骨飯都很油: two names of whole things before a word that gathers them are a list, not one name."""
@@ -223,7 +203,7 @@ class TermReader:
         first = out[-2] if len(out) > 1 else before
         if before.symbol == DE and attribute and first.symbol == ASPECT and first.term and touches:
             return 2, self._make_one(first, item, text, (first.start + first.term.lead, first.end))
-        if not self.names.compounds:
+        if not self.rule.compounds:
             return None
         apart = len(out) < 2 or first.symbol != ASPECT or first.end != before.start
         if self._begins_name(before, item) or (apart and self._names_a_kind(before, item, out)):
@@ -232,7 +212,7 @@ class TermReader:
 
     def _is_one_term(self, before: Constituent, item: Constituent) -> bool:
         """Whether two aspects that touch are one term rather than a list."""
-        if before.word in self.rule.wholes or item.word in self.rule.houses:
+        if before.word in self._wholes or self._words.holds("HOUSES", item.word):
             return True
         return not self._are_separate(before.own_term.cls, item.own_term.cls)
 
@@ -249,7 +229,7 @@ class TermReader:
         of_kind = is_kind(first) and is_thing(last) and last.own_term.role not in GENERIC
         leads = first.term and (of_kind or self._is_leading(first.term.cls, last.own_term.cls))
         within = last.own_term.lead and not (first.term and is_thing(first) and not is_kind(first))
-        if leads or within or first.word in self.rule.wholes:
+        if leads or within or first.word in self._wholes:
             return last.start - first.start + last.own_term.lead
         return first.term.lead if first.term else 0
 
@@ -265,17 +245,17 @@ class TermReader:
         return composed and before.term.role not in GENERIC and not are_gathered(clause, i, self._words)
 
 
-def _cut_to_head(item: Constituent, rule: TermRule) -> Constituent:
+def _cut_to_head(item: Constituent, heads: Collection[str]) -> Constituent:
     """The aspect's head alone where the convention wants it so."""
     if item.term is None or item.term.role in THINGS or item.term.role == "person":
         return item
-    head = next((item.word[i:] for i in range(1, len(item.word) - 1) if item.word[i:] in rule.heads), None)
+    head = next((item.word[i:] for i in range(1, len(item.word) - 1) if item.word[i:] in heads), None)
     if head is None:
         return item
     return item._replace(start=item.end - len(head), word=head, term=item.term._replace(owner=None, lead=0))
 
 
-def find_leads(lexicon: Lexicon, wholes: frozenset[str]) -> Mapping[str, int]:
+def find_leads(lexicon: Lexicon, wholes: Collection[str]) -> Mapping[str, int]:
     """Entries of the aspect lexicon that begin with one of `wholes` -> how many of their characters it takes (整體
     口感).
     """
