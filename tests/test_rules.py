@@ -394,6 +394,17 @@ def test_a_misspelt_parameter_is_an_error_in_every_kind_of_rule(lexicon: Lexicon
     )
 
 
+def test_a_refused_aspect_is_not_paired(lexicon: Lexicon) -> None:
+    message = refused(lexicon, refusing(patterns=["CURRENT TARGET"], words={}, paired=True))
+    assert message == "rules/x.toml:1: rule 'mine' refuses aspects, which are not paired; leave out `paired`"
+
+
+def test_a_class_of_several_rules_has_the_words_of_all(lexicon: Lexicon) -> None:
+    mine = Rule("mine", "words", 1, "", MappingProxyType({"words": {"STANCE": ["應該"]}}), (), "rules/x.toml:1")
+    rules = (*RULES, mine, replace(mine, name="more", params=MappingProxyType({"words": {"STANCE": ["看起來"]}})))
+    assert Engine(lexicon, rules)._rules.words.entries["STANCE"] == ("應該", "看起來")
+
+
 def test_a_list_that_is_a_class_of_words_is_told_where_it_belongs(lexicon: Lexicon) -> None:
     rule = replace(one_of("words"), name="mine", params=MappingProxyType({"stance": ["應該"]}))
     assert refused(lexicon, rule).endswith("write the list as STANCE in `words` of a rule of kind words")

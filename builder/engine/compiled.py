@@ -9,7 +9,7 @@ convention reads by the result.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 from types import MappingProxyType
@@ -257,14 +257,17 @@ class Compiled:
 
     def _match(self, chosen: _Selection, join: JoinRule) -> None:
         """The rules that match units, over one table of words."""
-        shared = {name: words for own in chosen.params("words", WordsRule) for name, words in own.words.items()}
+        shared = _gather(own.words for own in chosen.params("words", WordsRule))
         table = WordTable(self.lexicon)
         self.words = EngineClasses(shared, table)
-
         predicates = chosen.find("predicate", PredicateRule)
         self.predicates = Predicates(predicates, shared, table, self.lexicon.categories)
         self._readings = Matcher(chosen.find("read-as", ReadingRule), shared, table)
         refusals = chosen.find("refuse", RefusalRule)
+        for rule, own in refusals:
+            if own.paired and own.of_aspects:
+                message = f"rule {rule.name!r} refuses aspects, which are not paired"
+                raise ResourceError(message, where=rule.at("paired"), fix="leave out `paired`")
         self.refused_aspects = Matcher([own for own in refusals if own[1].of_aspects], shared, table)
         self.unstated = Matcher([own for own in refusals if own[1].paired], shared, table)
         plain = Matcher([own for own in refusals if not (own[1].of_aspects or own[1].paired)], shared, table)
@@ -273,13 +276,20 @@ class Compiled:
         self.phrases = PhraseReader(self.lexicon, self.words, join, plain, denials, leads)
 
 
+def _gather(tables: Iterable[Mapping[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
+    """Name of a class or unit -> its words in all tables."""
+    out: dict[str, tuple[str, ...]] = {}
+    for table in tables:
+        out |= {name: (*out.get(name, ()), *words) for name, words in table.items()}
+    return out
+
+
 def _read_units(rules: Sequence[tuple[Rule, WordsRule]]) -> dict[str, tuple[str, ...]]:
     """Name of a unit -> the words that are it; ResourceError with the line where there is no such unit."""
-    units = {name: own for _, words in rules for name, own in words.units.items()}
     for rule, name in ((rule, name) for rule, words in rules for name in words.units if name not in SYMBOLS):
         fix = "known: " + ", ".join(sorted(SYMBOLS))
         raise ResourceError(f"rule {rule.name!r}: unknown unit {name!r}", where=rule.at("units"), fix=fix)
-    return units
+    return _gather(words.units for _, words in rules)
 
 
 def _change_words(lexicon: Lexicon, rules: Sequence[tuple[Rule, VocabularyRule]]) -> tuple[Lexicon, list[str]]:
