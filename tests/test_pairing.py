@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from builder.core.records import Token
 from builder.engine.constituents import AspectChoice, Constituent, Phrase, Scene, Term
-from builder.engine.pairing import (
-    pair_by_path,
-    pair_by_pattern,
-    pair_in_sentence,
-)
+from builder.engine.pairing import KINDS, NearestInSentence, ShortestPath, pair_by_pattern
 from builder.engine.symbols import ADV, ASPECT, COP, CURRENT, DE, HAVE, NOUN, OPINION, VERB
 from builder.language.lexicon.resources import OpinionEntry
 from builder.language.lexicon.rules import Rule
@@ -134,7 +129,7 @@ def path_scene(first: tuple[int, str], second: tuple[int, str]) -> Scene:
 
 
 def test_the_fewest_arcs_decide_then_the_nearer_then_the_first() -> None:
-    made = pair_by_path(rule(longest=3))
+    made = ShortestPath(longest=3)
     assert words(made(path_scene((3, "nsubj"), (1, "dobj")))) == ["湯頭"]
     assert words(made(path_scene((1, "dobj"), (3, "nsubj")))) == ["麵條"]
     choice = made(path_scene((3, "nsubj"), (3, "dobj")))
@@ -155,18 +150,18 @@ def test_the_fewest_arcs_decide_then_the_nearer_then_the_first() -> None:
 
 def test_a_path_has_at_most_so_many_arcs_and_none_in_another_tree() -> None:
     far = path_scene((1, "x"), (-1, "root"))  # 湯頭 is two arcs from 好吃, 麵條 stands alone
-    assert words(pair_by_path(rule(longest=2))(far)) == ["湯頭"]
-    assert pair_by_path(rule(longest=1))(far) is None
+    assert words(ShortestPath(longest=2)(far)) == ["湯頭"]
+    assert ShortestPath(longest=1)(far) is None
 
 
 def test_what_touches_an_opinion_from_behind_is_part_of_a_name_but_for_some_categories() -> None:
     heads = {0: (1, "amod"), 1: (-1, "root")}
     for gap, category, pairs in ((False, "colour", None), (True, "colour", True), (False, "verdict.must", True)):
         units = [opinion("金黃", category), *([None] if gap else []), aspect("酥條")]
-        made = pair_by_path(rule(longest=3, touching=["verdict"]))
+        made = ShortestPath(longest=3, touching=("verdict",))
         assert words(made(scene(*units, at=0, heads=heads))) == (pairs and ["酥條"])
     units = [opinion("金黃", "colour"), aspect("酥條")]
-    assert words(pair_by_path(rule(longest=3))(scene(*units, at=0, heads=heads))) == ["酥條"]
+    assert words(ShortestPath(longest=3)(scene(*units, at=0, heads=heads))) == ["酥條"]
 
 
 # ---- the whole sentence
@@ -174,18 +169,18 @@ def test_what_touches_an_opinion_from_behind_is_part_of_a_name_but_for_some_cate
 
 def test_the_nearest_of_the_sentence_is_taken_and_one_behind_counts_as_farther() -> None:
     clause = scene(aspect("湯頭"), None, None, None, opinion("好"), None, aspect("麵"), at=1)
-    choice = pair_in_sentence(rule(behind=1, farthest=9))(clause)
+    choice = NearestInSentence(behind=1, farthest=9)(clause)
     assert words(choice) == ["麵"] and choice is not None and choice.detail == "nearest of 2 in the sentence"
-    assert words(pair_in_sentence(rule(behind=2, farthest=9))(clause)) == ["湯頭"], "3 before, twice 2 behind"
+    assert words(NearestInSentence(behind=2, farthest=9)(clause)) == ["湯頭"], "3 before, twice 2 behind"
 
 
 def test_nothing_beyond_the_farthest_is_paired() -> None:
     before = scene(aspect("湯頭"), None, None, opinion("好"), at=1)
     behind = scene(opinion("好"), None, aspect("麵"), at=0)
     for clause, distance in ((before, 2), (behind, 6)):
-        assert words(pair_in_sentence(rule(behind=3, farthest=distance))(clause)) is not None
-        assert pair_in_sentence(rule(behind=3, farthest=distance - 1))(clause) is None
-    assert pair_in_sentence(rule(behind=3, farthest=9))(scene(opinion("好"), at=0)) is None
+        assert words(NearestInSentence(behind=3, farthest=distance)(clause)) is not None
+        assert NearestInSentence(behind=3, farthest=distance - 1)(clause) is None
+    assert NearestInSentence(behind=3, farthest=9)(scene(opinion("好"), at=0)) is None
 
 
 # ---- nouns that no lexicon holds
@@ -210,4 +205,4 @@ def test_a_parameter_of_another_type_is_no_parameter() -> None:
     from builder.core.errors import ResourceError
 
     with pytest.raises(ResourceError, match="longest"):
-        pair_by_path(replace(rule(longest="3")))
+        KINDS["pair-path"](rule(longest="3"))

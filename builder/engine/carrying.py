@@ -51,8 +51,7 @@ def pair_back(rule: Rule) -> Pairer:
                 _cut_to_owner(item, item.term.owner, scene.tokens) for item in named if item.term and item.term.owner
             ]
         if not things and described and scene.topic and attribute.term.role != "overall":
-            about = scene.topic.aspects[-1]
-            things = [thing for thing in (scene.topic.whole, about if is_thing(about) else None) if thing]
+            things = [thing for thing in [scene.topic.thing] if thing]
         return AspectChoice((things[-1],), f"thing before {attribute.word}") if things else None
 
     return find
@@ -135,33 +134,26 @@ def _find_whole(topic: Topic, about: Term, tokens: Sequence[Token]) -> AspectCho
 
 
 @dataclass(frozen=True, slots=True)
-class CompanionParams:
-    """`words`: those right before an aspect that goes with a thing named earlier (配上, 沾); `categories`: opinions of
-    the whole.
+class ThingOfCompanion:
+    """The thing of an earlier clause, where this one only adds a companion to it: 松阪豬很脆，配上玫瑰鹽很讚.
+
+    `words`: those right before an aspect that goes with a thing named earlier (配上, 沾); `categories`: opinions of the
+    whole.
     """
 
     words: frozenset[str]
     categories: tuple[str, ...]
 
-
-def pair_companion(rule: Rule) -> Pairer:
-    """The thing of an earlier clause, where this one only adds a companion to it: 松阪豬很脆，配上玫瑰鹽很讚."""
-    params = read_params(rule, CompanionParams)
-
-    def find(scene: Scene) -> AspectChoice | None:
-        topic, phrase = scene.topic, scene.opinion.phrase
-        first = scene.symbols.find(ASPECT, 0, scene.at)
-        if topic is None or phrase is None or first < 1 or not phrase.entry.category.startswith(params.categories):
+    def __call__(self, scene: Scene) -> AspectChoice | None:
+        first, category = scene.symbols.find(ASPECT, 0, scene.at), scene.opinion.own_phrase.entry.category
+        if scene.topic is None or first < 1 or not category.startswith(self.categories):
             return None
         if OPINION in scene.symbols[: scene.at] or scene.symbols.count(ASPECT, 0, scene.at) > 1:
             return None
-        about = topic.aspects[-1]
-        thing = about if is_thing(about) else topic.whole
-        if thing is None or scene.items[first - 1].word not in params.words:
+        thing = scene.topic.thing
+        if thing is None or scene.items[first - 1].word not in self.words:
             return None
         return AspectChoice((thing,), f"what {scene.items[first].word} goes with")
-
-    return find
 
 
 def _compile_foreign(table: Mapping[str, tuple[str, ...]]) -> Callable[[str, str], bool]:

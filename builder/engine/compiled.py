@@ -252,7 +252,7 @@ class Compiled:
         """How the classes begin of which such rules say something; others (of a user's pack) are described by all."""
         self.exceptions = compile_exceptions(chosen.find("exception", ExceptionRule))
         self.functions = load_functions([rule for rule, _ in chosen.find(FUNCTION, NoParams)])
-        self.wide = bool(chosen.find("pair-sentence", pairing.SentenceParams))
+        self.wide = bool(chosen.find("pair-sentence", pairing.NearestInSentence))
         """Whether some rule pairs over the whole sentence."""
 
     def _match(self, chosen: _Selection, join: JoinRule) -> None:

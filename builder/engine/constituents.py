@@ -132,6 +132,11 @@ class Topic(NamedTuple):
     is_list: bool = False
     label: bool = False
 
+    @property
+    def thing(self) -> Constituent | None:
+        """The thing that it is, or that it belongs to."""
+        return self.aspects[-1] if is_thing(self.aspects[-1]) else self.whole
+
 
 class Earlier(NamedTuple):
     """All clauses of a text, each with its sentence. `number`: which of them is the opinion's own. `described`: where

@@ -14,11 +14,11 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from operator import attrgetter, itemgetter
 
 from builder.core.records import Token
-from builder.engine.carrying import pair_back, pair_carried, pair_companion
+from builder.engine.carrying import ThingOfCompanion, pair_back, pair_carried
 from builder.engine.constituents import GENERIC, AspectChoice, Constituent, Pairer, Scene, Term
 from builder.engine.params import read_params
 from builder.engine.symbols import ASPECT, compile_pattern, spell_symbols
@@ -160,77 +160,59 @@ def pair_by_pattern(rule: Rule) -> PatternPairer:
 
 
 @dataclass(frozen=True, slots=True)
-class PathParams:
-    """`longest`: arcs that a path has at most. `touching`: categories of opinions that describe the aspect right
-    behind them.
+class ShortestPath:
+    """The aspect of the clause with the shortest dependency path to the opinion (paper, section 3.2.3), of `longest`
+    arcs at most; ties go to the nearer one.
+
+    An opinion that touches the aspect behind it is part of a name (金黃花枝酥條), but for the categories `touching`
+    (必點牛肉麵).
     """
 
     longest: int
     touching: tuple[str, ...] = ()
 
-
-def pair_by_path(rule: Rule) -> Pairer:
-    """The aspect of the clause with the shortest dependency path to the opinion (paper, section 3.2.3); ties go to
-    the nearer one.
-
-    An opinion that touches the aspect behind it is part of a name (金黃花枝酥條), but for the categories `touching`
-    (必點牛肉麵).
-    """
-    params = read_params(rule, PathParams)
-    longest, touching = params.longest, params.touching
-
-    def find(scene: Scene) -> AspectChoice | None:
-        best: tuple[int, int, Constituent] | None = None
-        core = last_core_token(scene.tokens, scene.opinion)
-        phrase = scene.opinion.own_phrase
-        names = touching and not phrase.entry.category.startswith(touching)
+    def __call__(self, scene: Scene) -> AspectChoice | None:
+        opinion, paths = scene.opinion, list[tuple[int, int, Constituent]]()
+        core = last_core_token(scene.tokens, opinion)
+        names = self.touching and not opinion.own_phrase.entry.category.startswith(self.touching)
         for item in scene.items:
-            if item.symbol != ASPECT or (names and item.start == scene.opinion.end):
+            if item.symbol != ASPECT or (names and item.start == opinion.end):
                 continue
             steps = dependency_path(scene.tokens, item.last, core)
-            if steps is None or len(steps) > longest:
-                continue
-            gap = scene.opinion.start - item.end if item.end <= scene.opinion.start else item.start - scene.opinion.end
-            if best is None or (len(steps), gap) < best[:2]:
-                best = len(steps), gap, item
-        return AspectChoice((best[2],), f"{best[0]} steps, the fewest in the clause") if best else None
-
-    return find
+            if steps is not None and len(steps) <= self.longest:
+                paths.append((len(steps), max(opinion.start - item.end, item.start - opinion.end), item))
+        steps_of_best, _, best = min(paths, key=itemgetter(0, 1), default=(0, 0, None))
+        return best and AspectChoice((best,), f"{steps_of_best} steps, the fewest in the clause")
 
 
 @dataclass(frozen=True, slots=True)
-class SentenceParams:
-    """`behind`: an aspect behind the opinion counts so many times as far. `farthest`: nothing beyond so many characters
-    is paired.
+class NearestInSentence:
+    """The nearest aspect of the whole sentence (the paper's habit); of equals the one before the opinion.
+
+    `behind`: an aspect behind the opinion counts so many times as far. `farthest`: nothing beyond so many characters is
+    paired.
     """
 
     behind: int
     farthest: int
 
-
-def pair_in_sentence(rule: Rule) -> Pairer:
-    """The nearest aspect of the whole sentence (the paper's habit); of equals the one before the opinion."""
-    params = read_params(rule, SentenceParams)
-
-    def find(scene: Scene) -> AspectChoice | None:
+    def __call__(self, scene: Scene) -> AspectChoice | None:
         opinion, aspects = scene.opinion, scene.named
         at = bisect_left(aspects, opinion.start, key=attrgetter("start"))
         near = [(opinion.start - item.end, item) for item in aspects[max(0, at - 1) : at]]
-        near += [(params.behind * (item.start - opinion.end + 1), item) for item in aspects[at : at + 1]]
-        gap, nearest = min(near, key=itemgetter(0), default=(params.farthest + 1, None))
-        if nearest is None or gap > params.farthest:
+        near += [(self.behind * (item.start - opinion.end + 1), item) for item in aspects[at : at + 1]]
+        gap, nearest = min(near, key=itemgetter(0), default=(self.farthest + 1, None))
+        if nearest is None or gap > self.farthest:
             return None
         return AspectChoice((nearest,), f"nearest of {len(aspects)} in the sentence")
-
-    return find
 
 
 KINDS: Mapping[str, Callable[[Rule], Pairer]] = {
     "pair-pattern": pair_by_pattern,
     "pair-back": pair_back,
-    "pair-companion": pair_companion,
-    "pair-path": pair_by_path,
-    "pair-sentence": pair_in_sentence,
+    "pair-companion": partial(read_params, declared=ThingOfCompanion),
+    "pair-path": partial(read_params, declared=ShortestPath),
+    "pair-sentence": partial(read_params, declared=NearestInSentence),
     "pair-carry": pair_carried,
 }
 """Kind of a rule that pairs -> what makes it ready."""

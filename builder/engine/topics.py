@@ -59,7 +59,7 @@ def next_topic(
     if is_thing(last):
         return Topic(aspects, not paired, None, is_list, label)
     things = [item for item in named if item.start < last.start and is_thing(item)]
-    before = (topic.aspects[-1] if is_thing(topic.aspects[-1]) else topic.whole) if topic else None
+    before = topic and topic.thing
     return Topic(aspects, not paired, things[-1] if things else before, is_list, label)
 
 
