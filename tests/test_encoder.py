@@ -28,7 +28,8 @@ from builder.learning.encode import PLACES, Vocabulary, average_tokens, collate,
 from builder.learning.encode import batches as make_batches
 from builder.learning.loop import TrainingStep, course_of, decayed_groups, scope
 from builder.learning.task import EncoderTuning, Example, TaggerConfig, discriminator_data
-from builder.models import kinds, network
+from builder.models import kinds
+from builder.models import tagger as taggers
 from builder.models.discriminator import train_discriminator
 from builder.models.encoder import (
     Bert,
@@ -287,7 +288,7 @@ def test_each_setting_of_the_encoder_reaches_its_training() -> None:
     assert kinds.tuning_of(config) == EncoderTuning(1e-4, precision="bf16")
     made = kinds.training_settings(TaggerConfig, config, 3, 10**6)
     assert (made.batch_chars, made.epochs) == (700, 3)
-    known = {field.name for field in fields(EncoderSettings)} - {"processes"}  # test_team.py has these
+    known = {field.name for field in fields(EncoderSettings)}
     assert known == {"base", *given}, "no setting without an effect"
     lengths = [12] * 200 + [100] * 20
     grouped = make_batches(lengths, made.batch_chars)
@@ -499,7 +500,7 @@ def test_a_build_keeps_no_checkpoint_of_a_model_that_is_saved(
     models = shutil.copytree(built / "w", tmp_path / "w") / "models"
     assert not list(models.glob("*.training/*.safetensors"))
     trainings: list[object] = []
-    monkeypatch.setattr(network, "train_on", partial(count_training, trainings, network.train_on))
+    monkeypatch.setattr(taggers, "train_tagger", partial(count_training, trainings, taggers.train_tagger))
     monkeypatch.chdir(built)
     assert run("run", "self_train", "--workdir", tmp_path / "w", "--force").exit_code == 0
     assert trainings == []
@@ -516,9 +517,9 @@ def test_a_build_keeps_no_checkpoint_of_a_model_that_is_saved(
     assert digests[0] == digests[1]
 
 
-def count_training(trainings: list[object], train_on: Callable[..., object], *rest: object) -> object:
+def count_training(trainings: list[object], train: Callable[..., object], *rest: object) -> object:
     trainings.append(rest)
-    return train_on(*rest)
+    return train(*rest)
 
 
 def kill_round(name: str, predict: Callable[..., object], *rest: object) -> object:

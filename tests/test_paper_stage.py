@@ -103,7 +103,7 @@ def test_models_of_the_paper_ask_for_a_process_for_each_gpu_and_predict_what_the
 
     monkeypatch.setattr(predictions, "LocalCrew", Watched)
     monkeypatch.setattr(devices, "count_gpus", lambda name: 2)
-    settings = {"paper.processes": 1, "shard": 3, "self_train.iterations": 0}
+    settings = {"shard": 3, "self_train.iterations": 0}
     there = predict_again(built, tmp_path / "w", **settings)
     assert crews and set(crews) == {2}
     assert predictions_of(there, "D0") == predictions_of(built, "D0")

@@ -19,12 +19,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -179,8 +178,8 @@ class EncoderTrunk(Trunk):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncoderFoundation:
-    """A pretrained encoder: its config, its tokenizer as JSON, how it is trained, the device it runs on, and how many
-    processes train (0: one a GPU). `weights` are those that training starts from; a saved model needs none.
+    """A pretrained encoder: its config, its tokenizer as JSON, how it is trained, and the device it runs on. `weights`
+    are those that training starts from; a saved model needs none.
     """
 
     config: Mapping[str, Any]
@@ -188,15 +187,8 @@ class EncoderFoundation:
     tuning: EncoderTuning
     vocabulary: Vocabulary = field(default_factory=lambda: Vocabulary(()))
     chosen_device: str = "auto"
-    processes: int = 0
     weights: Mapping[str, Tensor] | None = None
     mark: str = ""
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Weights go to other processes as arrays: torch would use shared memory, of which containers have little."""
-        own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "weights"}
-        arrays = {name: tensor.numpy() for name, tensor in self.weights.items()} if self.weights is not None else None
-        return _of_arrays, (own, arrays)
 
     @property
     def settings(self) -> Mapping[str, object]:
@@ -209,10 +201,6 @@ class EncoderFoundation:
     @property
     def device(self) -> torch.device:
         return devices.choose(self.chosen_device)
-
-    @property
-    def training_processes(self) -> int:
-        return self.processes or max(1, devices.count_gpus(self.chosen_device))
 
     def make_tokens(self) -> CharacterTokens:
         """What cuts texts into this encoder's tokens."""
@@ -238,12 +226,6 @@ class EncoderFoundation:
 
     def write_files(self, folder: Path) -> None:
         write_atomically(folder / TOKENIZER, self.tokenizer.encode())
-
-
-def _of_arrays(own: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]] | None) -> EncoderFoundation:
-    """A foundation that arrives in another process."""
-    weights = {name: torch.from_numpy(array) for name, array in arrays.items()} if arrays is not None else None
-    return EncoderFoundation(**own, weights=weights)
 
 
 def load_encoder(source: str, tuning: EncoderTuning, device: str = "auto") -> EncoderFoundation:

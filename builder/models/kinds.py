@@ -131,7 +131,7 @@ def load_foundation(config: Config, texts: Iterable[str]) -> Foundation | None:
     texts, again = tee(texts)
     check_characters(foundation, texts, config.encoder.base)
     vocabulary = Vocabulary.of(again, TaggerConfig().min_count)
-    return replace(foundation, vocabulary=vocabulary, processes=config.encoder.processes)
+    return replace(foundation, vocabulary=vocabulary)
 
 
 def tuning_of(config: Config) -> EncoderTuning:
@@ -165,7 +165,7 @@ def paper_numbers(config: Config, epochs: int, longest: int) -> Seq2SeqConfig:
 
 
 _NUMBERS = (
-    "max_input", "batch_tokens", "generate_tokens", "batch", "rate", "warmup", "weight_decay", "precision", "processes",
+    "max_input", "batch_tokens", "generate_tokens", "batch", "rate", "warmup", "weight_decay", "precision",
 )  # fmt: skip
 
 

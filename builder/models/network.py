@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, Self, TypeVar
+from typing import Protocol, Self
 
 import numpy as np
 import torch
@@ -22,8 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from builder.learning.encode import PAD, SPECIAL, Batch, Encoder, TextEncoder, Vocabulary
-from builder.learning.processes import TeamConfig, Training, train_in_team
-from builder.learning.task import NetworkConfig, Progress
+from builder.learning.task import NetworkConfig
 from builder.models.text_reading import DILATIONS, DISTANCES
 
 # ---- Layers
@@ -206,8 +205,6 @@ def base_weights(trunk: Trunk, vocabulary: Vocabulary, seed: int) -> None:
 
 # ---- Foundations
 
-Model = TypeVar("Model")
-
 
 class Foundation(Protocol):
     """How texts are read, whatever is found in them."""
@@ -225,16 +222,6 @@ class Foundation(Protocol):
     @property
     def device(self) -> torch.device:
         """Where networks on it run."""
-        ...
-
-    @property
-    def chosen_device(self) -> str:
-        """The device by its setting: each process finds its own GPU under `auto` and `cuda`."""
-        ...
-
-    @property
-    def training_processes(self) -> int:
-        """How many processes train networks on it: each one of its own, or all together one."""
         ...
 
     def make_encoder(self, config: NetworkConfig) -> TextEncoder:
@@ -277,14 +264,6 @@ class CharacterFoundation:
     def device(self) -> torch.device:
         return torch.device("cpu")
 
-    @property
-    def chosen_device(self) -> str:
-        return "cpu"
-
-    @property
-    def training_processes(self) -> int:
-        return 1  # a training takes all CPU threads that it is given
-
     def make_encoder(self, config: NetworkConfig) -> TextEncoder:
         return Encoder(self.vocabulary, config.bigram_buckets)
 
@@ -297,13 +276,3 @@ class CharacterFoundation:
 
     def write_files(self, folder: Path) -> None:
         """None: config.json holds the vocabulary."""
-
-
-def train_on(
-    foundation: Foundation | None, training: Training[Model], threads: int, progress: Progress | None
-) -> Model:
-    """The model of a training, which the processes of its foundation do together; without one it is done here."""
-    if foundation is None:
-        return training(progress=progress)
-    team = TeamConfig(foundation.chosen_device, threads, foundation.training_processes)
-    return train_in_team(training, team, progress)

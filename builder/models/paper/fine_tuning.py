@@ -22,7 +22,7 @@ from builder.core.errors import BuilderError, ModelError
 from builder.core.files import read_settings, replace_folder, write_atomically
 from builder.learning.checkpoint import BEST, Checkpoints, load_weights, saved_model, tensor_digest, weights_of
 from builder.learning.hub import quiet
-from builder.learning.processes import launched, processes, spread, together
+from builder.learning.processes import launched, together
 from builder.learning.task import Example, JudgedReview, Progress
 from builder.models.paper.models import AnswerScore, Referee, VerdictScore, Writer, ask, nothing_to_learn, settings
 from builder.models.paper.pretrained import Base, check_characters, load_base
@@ -104,8 +104,8 @@ def fine_tune(
     checkpoints: Path,
     progress: Progress | None = None,
 ) -> FineTuned:
-    """Train `base.network` in place, in this process or in several; done before under the same data and numbers, it
-    is only read.
+    """Train `base.network` in place, in this process or in those of a launcher; done before under the same data and
+    numbers, it is only read.
     """
     if not pairs:
         raise ModelError("the training set is empty", where="sequence-to-sequence training", fix="train on more data")
@@ -120,10 +120,6 @@ def fine_tune(
         together(_train_here, (base.source, pairs, score, config, seed, checkpoints, fingerprint), progress)
         trained = finished(checkpoints, fingerprint)
         assert trained is not None, "rank 0 has finished"
-    elif trained is None and (count := processes(config)) > 1:
-        spread(_train_here, (base.source, pairs, score, config, seed, checkpoints, fingerprint), count, progress)
-        trained = finished(checkpoints, fingerprint)
-        assert trained is not None, f"rank 0 of {count} has finished"
     elif trained is None:
         trained = fit(base.network, pairs, score, config, seed, checkpoints, fingerprint, progress)
         finish(checkpoints, fingerprint, trained)
@@ -221,7 +217,7 @@ def load(folder: Path) -> Writer | Referee:
         if kept["format"] != FORMAT:
             raise ModelError(f"not a model of format {FORMAT}", where=str(path), fix="train the model again")
         config, asking, facts, digest = (
-            Seq2SeqConfig(**kept["config"]),
+            Seq2SeqConfig.read(kept["config"]),
             Asking(**kept["asking"]),
             dict(kept["facts"]),
             str(kept["digest"]),

@@ -2,7 +2,7 @@
 
 In: token pairs, a network, a score on validation items, and the numbers of Lu et al. 2024 (appendix 11.1). Out: the
 network with the weights of its best epoch.
-accelerate picks the device and the precision; on several GPUs (or CPU processes with gloo) every process takes its
+accelerate picks the device and the precision; under `accelerate launch` every process takes its
 rows of each batch and the gradients are summed, so that the number of processes changes the order of sums and nothing
 else (dropout aside, which is drawn per process). A batch the device cannot hold is taken in parts, whose size is
 halved until they fit: the step is the same.
@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import torch
 from torch import Tensor
@@ -45,15 +45,15 @@ Batch = list[int]
 @dataclass(frozen=True, slots=True)
 class Seq2SeqConfig:
     """How a sequence-to-sequence model is fine-tuned and how it writes. Two configs that differ in any number train
-    different models, but for `processes`, which changes the order of sums only, and `device`.
+    different models, but for `device`.
 
     `max_input` and `max_output` are tokens. `batch_tokens` is the size of an optimiser step: rows times the longest
     input and output together, over all processes; where the device cannot hold it, a step is taken in parts.
     `batch` above 0: the examples of a step instead; `batch_tokens` is then what the device takes at once.
     `generate_tokens` the same for writing. `patience`: epochs without a better score after which training ends (0:
-    never, as in the paper). `save_steps`: optimiser steps between checkpoints inside an epoch. `processes` 0: one for
-    each GPU, one without a GPU. `rate` is the highest learning rate, behind a linear warm-up over the share `warmup`
-    of the steps and before a linear way down; the paper names neither.
+    never, as in the paper). `save_steps`: optimiser steps between checkpoints inside an epoch. `rate` is the highest
+    learning rate, behind a linear warm-up over the share `warmup` of the steps and before a linear way down; the paper
+    names neither.
     """
 
     epochs: int = 5
@@ -68,16 +68,20 @@ class Seq2SeqConfig:
     patience: int = 0
     save_steps: int = 2000
     precision: str = "auto"
-    processes: int = 0
     threads: int = 2
     batch: int = 0
     device: str = field(default="auto", repr=False)
 
     @property
     def numbers(self) -> dict[str, object]:
-        """What a model depends on: all but the device, and the numbers of before there was `batch` where it is 0."""
+        """What a model depends on, as its digest has it: no `batch` of 0, and the `processes` of earlier versions."""
         free = {"device"} | ({"batch"} if not self.batch else set())
-        return {key: value for key, value in asdict(self).items() if key not in free}
+        return {key: value for key, value in asdict(self).items() if key not in free} | {"processes": 0}
+
+    @classmethod
+    def read(cls, numbers: Mapping[str, Any]) -> Self:
+        """The config with these `numbers`."""
+        return cls(**{key: value for key, value in numbers.items() if key != "processes"})
 
     def __post_init__(self) -> None:
         check_limits(self, lambda key: "model config")
@@ -85,10 +89,7 @@ class Seq2SeqConfig:
     def limits(self) -> Limits:
         counts = [field_.name for field_ in fields(self) if field_.type == "int"]
         return {
-            **{
-                name: at_least(0 if name in ("patience", "processes", "batch") else 1, getattr(self, name))
-                for name in counts
-            },
+            **{name: at_least(0 if name in ("patience", "batch") else 1, getattr(self, name)) for name in counts},
             "warmup": from_0_to_1(self.warmup),
             "rate": above_0(self.rate),
             "clip": above_0(self.clip),
