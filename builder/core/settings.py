@@ -76,8 +76,6 @@ class Paper:
     """With template 2, the question names the aspects known so far."""
     compare_templates: bool = False
     """Train a model with each template on all of the rules' triplets, for Table 3 of the paper."""
-    constrained: bool = True
-    """Answers keep to the format and to words of the review; turn it off only to compare."""
     max_input: int = 1024
     """Longest input, in tokens."""
     max_output: int = 512

@@ -77,7 +77,7 @@ def train_referee(
 
     paper = config.paper
     numbers = paper_numbers(config, paper.judge_epochs, paper.max_verdict)
-    made = train_referee(train, valid, paper.base, paper.constrained, numbers, config.seed, checkpoints, progress)
+    made = train_referee(train, valid, paper.base, numbers, config.seed, checkpoints, progress)
     save(made, folder)
     settle(checkpoints, Kept(checkpoints).key_in("done"), folder, made.digest)
     return made
@@ -173,7 +173,7 @@ def paper_asking(config: Config) -> Asking:
     """How the profile `paper` asks its model."""
     from builder.models.paper.templates import Asking
 
-    return Asking(config.paper.template, config.paper.given_aspects, config.paper.constrained)
+    return Asking(config.paper.template, config.paper.given_aspects)
 
 
 def find_asked(model: TripletModel) -> Writer | None:

@@ -56,12 +56,12 @@ def train_writer(
         "triplets_lost": float(sum(len(left) for _, left in due)),
         "valid_f1": trained.score,
     }
-    return Writer(base, asking, config, _digest(base, settings("writer", config, asking)), facts)
+    return Writer(base, asking, config, _digest(base, settings("writer", config.numbers, asdict(asking))), facts)
 
 
 def train_referee(
-    train: Sequence[JudgedReview], valid: Sequence[JudgedReview], source: str, constrained: bool, config: Seq2SeqConfig,
-    seed: int, checkpoints: Path, progress: Progress | None = None,
+    train: Sequence[JudgedReview], valid: Sequence[JudgedReview], source: str, config: Seq2SeqConfig, seed: int,
+    checkpoints: Path, progress: Progress | None = None,
 ) -> Referee:  # fmt: skip
     """Fine-tune the base `source` to answer the two questions about every judged triplet; the epoch with the best
     accuracy on `valid` wins.
@@ -91,8 +91,7 @@ def train_referee(
         base, pairs, VerdictScore(base.without_network(), config, held_out), config, seed, checkpoints, progress
     )
     facts = _facts(trained, len(train), cut, share) | {"triplets": float(len(pairs)), "valid_accuracy": trained.score}
-    asking = Asking(constrained=constrained)
-    return Referee(base, config, _digest(base, settings("referee", config, asking)), constrained, facts)
+    return Referee(base, config, _digest(base, settings("referee", config.numbers, {})), facts)
 
 
 def fine_tune(
@@ -199,7 +198,7 @@ def save(model: Writer | Referee, folder: Path) -> Writer | Referee:
         "kind": "writer" if writer else "referee",
         "digest": model.digest,
         "config": model.config.numbers,
-        "asking": asdict(model.asking if isinstance(model, Writer) else Asking(constrained=model.constrained)),
+        "asking": asdict(model.asking) if isinstance(model, Writer) else {},
         "facts": model.facts,
         "base": model.base.source,
     }
@@ -216,12 +215,8 @@ def load(folder: Path) -> Writer | Referee:
         kept = json.loads(read_settings(path))
         if kept["format"] != FORMAT:
             raise ModelError(f"not a model of format {FORMAT}", where=str(path), fix="train the model again")
-        config, asking, facts, digest = (
-            Seq2SeqConfig.read(kept["config"]),
-            Asking(**kept["asking"]),
-            dict(kept["facts"]),
-            str(kept["digest"]),
-        )
+        config, facts, digest = Seq2SeqConfig.read(kept["config"]), dict(kept["facts"]), str(kept["digest"])
+        asking = Asking(**{key: value for key, value in kept["asking"].items() if key != "constrained"})
         kind = {"writer": "writer", "referee": "referee"}[kept["kind"]]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelError(
@@ -230,10 +225,10 @@ def load(folder: Path) -> Writer | Referee:
     except BuilderError as error:
         raise ModelError(error.what, where=str(path), fix="train the model again") from error
     base = load_base(str(folder))
-    if (actual := _digest(base, settings(kind, config, asking))) != digest:
+    if (actual := _digest(base, settings(kind, kept["config"], kept["asking"]))) != digest:
         raise ModelError(
             f"digest is {actual}, {MANIFEST} says {digest}", where=str(folder), fix="train the model again"
         )
     if kind == "writer":
         return Writer(base, asking, config, digest, facts, folder)
-    return Referee(base, config, digest, asking.constrained, facts)
+    return Referee(base, config, digest, facts)

@@ -74,13 +74,12 @@ class Seq2SeqConfig:
 
     @property
     def numbers(self) -> dict[str, object]:
-        """What a model depends on, as its digest has it: no `batch` of 0, and the `processes` of earlier versions."""
-        free = {"device"} | ({"batch"} if not self.batch else set())
-        return {key: value for key, value in asdict(self).items() if key not in free} | {"processes": 0}
+        """What a model depends on: all but the device."""
+        return {key: value for key, value in asdict(self).items() if key != "device"}
 
     @classmethod
     def read(cls, numbers: Mapping[str, Any]) -> Self:
-        """The config with these `numbers`."""
+        """The config with these `numbers`, some of which may be of earlier versions."""
         return cls(**{key: value for key, value in numbers.items() if key != "processes"})
 
     def __post_init__(self) -> None:
