@@ -122,7 +122,7 @@ def test_no_tensor_of_a_tagger_stays_behind_on_the_host(tmp_path: Path) -> None:
     """On `meta` an operation with a tensor of the host fails, but for single numbers."""
     base = CharacterFoundation.of(TEXTS, 1)
     network = TaggerNetwork(base, CONFIG).to("meta").eval()
-    batch = collate([base.make_encoder(CONFIG)(text) for text in TEXTS[:3]]).to(torch.device("meta"))
+    batch = devices.place(collate([base.make_encoder(CONFIG)(text) for text in TEXTS[:3]]), torch.device("meta"))
     context = network.context(batch)
     assert isinstance(context, TextContext)
     table = network.table(context.hidden, batch.mask)
@@ -132,7 +132,8 @@ def test_no_tensor_of_a_tagger_stays_behind_on_the_host(tmp_path: Path) -> None:
     extra = torch.zeros(4, 6, device="meta")
     answers: Sequence[torch.Tensor] = network.pairs(context, spans, spans, (numbers, numbers), extra)
     pretrained = load_encoder(str(make_encoder(tmp_path / "base", "bert", TEXTS)), TUNING, "cpu")
-    tokens = collate([pretrained.make_encoder(CONFIG)(text) for text in TEXTS[:3]]).to(torch.device("meta")).tokens
+    texts = collate([pretrained.make_encoder(CONFIG)(text) for text in TEXTS[:3]])
+    tokens = devices.place(texts, torch.device("meta")).tokens
     assert tokens is not None
     vectors = average_tokens(torch.zeros(*tokens.ids.shape, 3, device="meta"), tokens)
     assert {tensor.device.type for tensor in (table, bits, vectors, *answers)} == {"meta"}

@@ -26,10 +26,11 @@ from builder.models.kinds import load_extractor, load_judge
 from builder.models.paper.fine_tuning import load, save, train_referee, train_writer
 from builder.models.paper.generate import write
 from builder.models.paper.models import AnswerScore, Referee, Writer, problem_counts, settings
-from builder.models.paper.pretrained import MAX_UNKNOWN, Base, check_characters, decode, load_base, unknown
+from builder.models.paper.pretrained import Base, check_characters, decode, load_base
 from builder.models.paper.seq2seq import Seq2SeqConfig
 from builder.models.paper.squad import pretrain, read_squad
 from builder.models.paper.templates import Asking, triple_of
+from builder.models.serving import MAX_UNKNOWN
 
 CONFIG = Seq2SeqConfig(epochs=1, max_output=40, batch_tokens=600, threads=1)
 EXAMPLES = [
@@ -167,7 +168,6 @@ def test_a_name_that_no_hub_gives_is_an_error(monkeypatch: pytest.MonkeyPatch) -
 def test_a_tokenizer_without_the_needed_characters_reports_their_share(folder: Path) -> None:
     base = load_base(str(folder))
     assert check_characters(base, REVIEWS) == 0
-    assert unknown(base, ["牛肉麵龘", "龘龖 "]) == (3 / 6, "龘龖")
     with pytest.raises(
         ModelError,
         match=re.escape(

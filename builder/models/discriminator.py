@@ -24,7 +24,7 @@ from builder.core.errors import ModelError
 from builder.core.records import POLARITIES, VERDICTS, Verdict
 from builder.core.wording import counted
 from builder.learning.checkpoint import Checkpoints, fingerprint, tensor_digest
-from builder.learning.devices import device_of, in_parts
+from builder.learning.devices import device_of, in_parts, place
 from builder.learning.encode import Encoded, IntArray, TextEncoder, batches, collate
 from builder.learning.loop import course_of, optimizer_of, scope
 from builder.learning.loop import train as learn
@@ -53,7 +53,7 @@ class DiscriminatorNetwork(nn.Module):
 
     def forward(self, items: Sequence[EncodedReview]) -> Tensor:
         device = device_of(self)
-        batch = collate([item.text for item in items]).to(device)
+        batch = place(collate([item.text for item in items]), device)
         context = TextContext.of(batch, self.trunk(batch))
         row = torch.from_numpy(np.repeat(np.arange(len(items)), [len(item.triplets) for item in items])).to(device)
         flat = torch.from_numpy(np.concatenate([item.triplets for item in items]).astype(np.int64)).to(device)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
@@ -46,7 +45,14 @@ from builder.learning.encode import (
 from builder.learning.hub import require_plain
 from builder.learning.task import EncoderTuning, NetworkConfig
 from builder.models.network import Trunk, base_weights
-from builder.models.serving import TOKENIZER, WANTED_ENCODER, is_plain, read_tokenizer, require_class
+from builder.models.serving import (
+    TOKENIZER,
+    WANTED_ENCODER,
+    is_plain,
+    read_tokenizer,
+    require_class,
+    require_known,
+)
 
 # ---- BERT
 
@@ -136,8 +142,6 @@ class _Output(nn.Module):
 
 # ---- Encoders as foundations
 
-MAX_UNKNOWN = 0.05
-"""The highest share of the reviews' characters that a tokenizer may not know."""
 _UNSTABLE = ("_name_or_path", "transformers_version", "dtype", "torch_dtype")
 _LAYER = re.compile(r"\blayers?\.(\d+)\.")
 
@@ -255,37 +259,17 @@ def read_encoder(settings: Mapping[str, Any], folder: Path) -> EncoderFoundation
 
 
 def check_characters(foundation: EncoderFoundation, texts: Iterable[str], source: str) -> float:
-    """The share of the characters of `texts` that the tokenizer does not know; ModelError above MAX_UNKNOWN."""
-    share, missing = unknown_characters(foundation.tokenizer, texts)
-    if share > MAX_UNKNOWN:
-        most = f"{100 * MAX_UNKNOWN:.0f}%"
-        what = f"the tokenizer does not know {100 * share:.1f}% of the reviews' characters, {missing} for example"
-        raise ModelError(f"{what} (at most {most})", where=source, fix="use a multilingual or Chinese encoder")
-    return share
-
-
-def unknown_characters(written: str, texts: Iterable[str]) -> tuple[float, str]:
-    """The share of the characters (spaces aside, each occurrence counted) that a tokenizer, `written` as JSON, does not
-    know, and the commonest of those.
-    """
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_str(written)
+    """The share of the characters of `texts` that the tokenizer does not know; ModelError where it is high."""
+    tokenizer = hub.parse_tokenizer(foundation.tokenizer, source)
     tokenizer.no_padding()
-    unknown = {i for i, token in _special_tokens(written) if "unk" in token.lower()}
-    seen = Counter(char for text in texts for char in text if not char.isspace())
+    added = json.loads(foundation.tokenizer).get("added_tokens", [])
+    unknown = {int(token["id"]) for token in added if "unk" in str(token["content"]).lower()}
 
     def is_unknown(char: str) -> bool:
         ids = tokenizer.encode(without_surrogates(char), add_special_tokens=False).ids
         return not ids or not unknown.isdisjoint(ids)
 
-    missing = {char: times for char, times in seen.items() if is_unknown(char)}
-    worst = "".join(sorted(missing, key=lambda char: (-missing[char], char))[:10])
-    return sum(missing.values()) / max(1, seen.total()), worst
-
-
-def _special_tokens(tokenizer: str) -> list[tuple[int, str]]:
-    return [(int(token["id"]), str(token["content"])) for token in json.loads(tokenizer).get("added_tokens", [])]
+    return require_known(is_unknown, texts, source)
 
 
 def _without_pooler(network: Any) -> Any:

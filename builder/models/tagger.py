@@ -20,7 +20,7 @@ from builder.core.errors import ModelError
 from builder.core.records import POLARITIES, Element, Span, Triplet
 from builder.core.wording import counted
 from builder.learning.checkpoint import Checkpoints, fingerprint, tensor_digest
-from builder.learning.devices import device_of, in_parts
+from builder.learning.devices import device_of, in_parts, place
 from builder.learning.encode import TextEncoder, batches, collate, windows
 from builder.learning.loop import course_of, optimizer_of, scope
 from builder.learning.loop import train as learn
@@ -118,7 +118,7 @@ def read_texts(
 
 def _score(network: TaggerNetwork, pieces: Sequence[Piece], floor: float) -> Scores:
     """What the network says of the places that are asked about, and the pairs of a probability of `floor` and more."""
-    batch = collate([piece.encoded for piece in pieces]).to(device_of(network))
+    batch = place(collate([piece.encoded for piece in pieces]), device_of(network))
     context = network.context(batch)
     table = network.table(context.hidden, batch.mask)
     known = OddsTable(np.empty((0, 3), np.float32), np.empty((0, 3), np.float32))

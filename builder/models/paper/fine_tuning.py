@@ -49,7 +49,7 @@ def train_writer(
     share = check_characters(base, (example.text for example in train))
     due = [answer([triple_of(triplet) for triplet in example.triplets], asking.template) for example in train]
     texts = [(example.id, ask(example, asking), target) for example, (target, _) in zip(train, due, strict=True)]
-    pairs, cut = _pairs(base, texts, config)
+    pairs, cut = make_pairs(base, texts, config)
     score = AnswerScore(base.without_network(), asking, config, tuple(valid))
     trained = fine_tune(base, pairs, score, config, seed, checkpoints, progress)
     facts = _facts(trained, len(train), cut, share) | {
@@ -79,7 +79,7 @@ def train_referee(
         for item in train
         for number, (triplet, verdict) in enumerate(item.verdicts)
     ]
-    pairs, cut = _pairs(base, texts, config)
+    pairs, cut = make_pairs(base, texts, config)
     held_out = tuple(
         (
             Example(example.id, example.text, tuple(t for t, _ in example.verdicts)),
@@ -135,19 +135,18 @@ def _train_here(progress: Progress | None, arguments: tuple[Any, ...]) -> None:
         finish(checkpoints, fingerprint, trained)
 
 
-def _pairs(base: Base, texts: Sequence[tuple[str, str, str]], config: Seq2SeqConfig) -> tuple[list[TokenPair], int]:
+def make_pairs(base: Base, texts: Sequence[tuple[str, str, str]], config: Seq2SeqConfig) -> tuple[list[TokenPair], int]:
     """(id, question, answer) as tokens, and how many of them had to be cut."""
-    pairs = [TokenPair(name, base.tokens(asked, 10**9), base.tokens(due, 10**9)) for name, asked, due in texts]
-    cut = sum(len(pair.source) > config.max_input or len(pair.target) > config.max_output for pair in pairs)
-    short = [
-        TokenPair(
-            pair.id,
-            (*pair.source[:-1][: config.max_input - 1], base.eos),
-            (*pair.target[:-1][: config.max_output - 1], base.eos),
-        )
-        for pair in pairs
+    whole = [(name, base.tokens(asked, 10**9), base.tokens(due, 10**9)) for name, asked, due in texts]
+    cut = sum(len(asked) > config.max_input or len(due) > config.max_output for _, asked, due in whole)
+
+    def shorten(ids: tuple[int, ...], most: int) -> tuple[int, ...]:
+        return (*ids[:-1][: most - 1], base.eos)
+
+    pairs = [
+        TokenPair(name, shorten(asked, config.max_input), shorten(due, config.max_output)) for name, asked, due in whole
     ]
-    return short, cut
+    return pairs, cut
 
 
 def _facts(trained: FineTuned, examples: int, cut: int, unknown: float) -> dict[str, float]:

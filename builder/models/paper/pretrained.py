@@ -15,10 +15,8 @@ from builder.core.errors import ModelError
 from builder.core.records import POLARITY_NAMES
 from builder.learning import hub
 from builder.models.paper.templates import ALL, WHAT, WHICH, judge_answers, judge_question
-from builder.models.serving import require_class
+from builder.models.serving import find_unknown, require_class, require_known
 
-MAX_UNKNOWN = 0.05
-"""The highest share of the reviews' characters that a tokenizer may not know."""
 _JOINED = ("Metaspace", "WordPiece")
 
 
@@ -88,28 +86,9 @@ def load_tokenizer(source: str) -> Any:
     return tokenizer
 
 
-def unknown(base: Base, texts: Iterable[str]) -> tuple[float, str]:
-    """The share of the characters (spaces aside, each occurrence counted) that the tokenizer does not know, and the
-    commonest of those.
-    """
-    seen: dict[str, int] = {}
-    for text in texts:
-        for char in text:
-            seen[char] = seen.get(char, 0) + 1
-    counted = {char: times for char, times in seen.items() if not char.isspace()}
-    missing = {char: times for char, times in counted.items() if _is_unknown(base, char)}
-    worst = "".join(sorted(missing, key=lambda char: (-missing[char], char))[:10])
-    return sum(missing.values()) / max(1, sum(counted.values())), worst
-
-
-def _is_unknown(base: Base, char: str) -> bool:
-    ids = base.tokenizer(char, add_special_tokens=False).input_ids
-    return base.tokenizer.unk_token_id is not None and base.tokenizer.unk_token_id in ids
-
-
 def check_characters(base: Base, texts: Iterable[str]) -> float:
-    """The share of unknown characters in `texts`. ModelError if it is above MAX_UNKNOWN, or a character of the
-    templates is unknown.
+    """The share of unknown characters in `texts`. ModelError where it is high, or a character of the templates is
+    unknown.
     """
     placeholder = ("", "", "POS")
     wording = (
@@ -120,7 +99,11 @@ def check_characters(base: Base, texts: Iterable[str]) -> float:
         judge_question("", ("", "", "POS")),
         *judge_answers(placeholder).values(),  # type: ignore[arg-type]
     )
-    share, missing = unknown(base, (*wording, "、。：()"))
+
+    def is_unknown(char: str) -> bool:
+        return base.tokenizer.unk_token_id in base.tokenizer(char, add_special_tokens=False).input_ids
+
+    share, missing = find_unknown(is_unknown, (*wording, "、。：()"))
     if missing:
         raise ModelError(
             f"the tokenizer does not know {missing}, which questions and answers are written with ({100 * share:.0f}% "
@@ -128,15 +111,7 @@ def check_characters(base: Base, texts: Iterable[str]) -> float:
             where=base.source,
             fix="use a multilingual or Chinese model",
         )
-    share, missing = unknown(base, texts)
-    if share > MAX_UNKNOWN:
-        raise ModelError(
-            f"the tokenizer does not know {100 * share:.1f}% of the reviews' characters, "
-            f"{missing} for example (at most {100 * MAX_UNKNOWN:.0f}%)",
-            where=base.source,
-            fix="use a multilingual or Chinese model, or trim the vocabulary on these reviews",
-        )
-    return share
+    return require_known(is_unknown, texts, base.source)
 
 
 def decode(base: Base, ids: Iterable[int]) -> str:
