@@ -228,6 +228,7 @@ GONE = {("builder", name): new for name, new in _NEW.items()} | {
     ("lexicon", "induce"): _INDUCED,
     ("lexicon check", "--corpus"): _SILENT,
     ("lexicon check", "--segment"): _SILENT,
+    ("lexicon", "diff"): "`diff -r BEFORE AFTER` compares folders of lexicons",
     ("lexicon", "review"): "`builder words domain review NAME` shows the words of a pack",
     ("lexicon", "accept"): "`builder words domain accept NAME` takes the answers",
     **{("judge", option): _CAPPED for option in ("--price-in", "--price-out", "--max-cost")},
