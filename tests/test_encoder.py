@@ -23,7 +23,6 @@ from builder.cli.main import cli
 from builder.core.config import resolve
 from builder.core.errors import ConfigError, ModelError
 from builder.core.settings import EncoderSettings
-from builder.learning import hub
 from builder.learning.encode import PLACES, Vocabulary, average_tokens, collate, padded
 from builder.learning.encode import batches as make_batches
 from builder.learning.loop import TrainingStep, course_of, decayed_groups, scope
@@ -32,14 +31,13 @@ from builder.models import kinds
 from builder.models import tagger as taggers
 from builder.models.discriminator import train_discriminator
 from builder.models.encoder import (
-    Bert,
     EncoderFoundation,
     EncoderTrunk,
     check_characters,
-    is_plain,
     load_encoder,
 )
 from builder.models.saved import load, save
+from builder.models.serving import is_plain
 from builder.models.tagger import Tagger, train_tagger
 from builder.models.tagger_network import TaggerNetwork
 from builder.pipeline import builds
@@ -135,22 +133,6 @@ def test_characters_that_the_tokenizer_does_not_know_are_told_apart(bases: Calla
         assert torch.equal(first, second) != apart
 
 
-@pytest.mark.parametrize("changed", [{}, {"type_vocab_size": 1, "layer_norm_eps": 1e-3}])
-def test_our_bert_reads_as_that_of_transformers(changed: dict[str, Any], tmp_path: Path) -> None:
-    base = foundation(make_encoder(tmp_path, "bert", TEXTS, **changed))
-    assert base.weights is not None
-    ours, theirs = Bert(base.config), hub.make_network("AutoModel", base.config, "bert")
-    ours.load_state_dict(dict(base.weights))
-    theirs.load_state_dict(dict(base.weights), strict=False)
-    ids = torch.arange(40).view(2, 20) % int(base.config["vocab_size"])
-    mask = torch.arange(20) < torch.tensor([[20], [7]])
-    with torch.no_grad():
-        own, other = (
-            network.eval()(input_ids=ids, attention_mask=mask.long()).last_hidden_state for network in (ours, theirs)
-        )
-    assert torch.allclose(own[mask], other[mask], atol=1e-6)
-
-
 @pytest.mark.parametrize(
     "changed",
     [
@@ -160,9 +142,7 @@ def test_our_bert_reads_as_that_of_transformers(changed: dict[str, Any], tmp_pat
         {"num_attention_heads": 5},
     ],
 )
-def test_what_our_bert_does_not_read_is_left_to_transformers(
-    changed: dict[str, Any], bases: Callable[[str], Path]
-) -> None:
+def test_what_is_no_plain_bert_is_left_to_torch(changed: dict[str, Any], bases: Callable[[str], Path]) -> None:
     config = foundation(bases("bert")).config
     assert is_plain(config) and not is_plain({**config, **changed})
 

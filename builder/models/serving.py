@@ -57,7 +57,7 @@ def is_writer(config: Any) -> bool:
 
 
 def is_plain(config: Mapping[str, Any]) -> bool:
-    """Whether a config is of an encoder that `Bert` reads as transformers does."""
+    """Whether a config is of the plain BERT (Devlin et al. 2019, section 3.1), which numpy reads, too."""
     width, heads = config.get("hidden_size"), config.get("num_attention_heads")
     return (
         config.get("model_type") == "bert"
