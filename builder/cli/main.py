@@ -236,6 +236,7 @@ GONE = {("builder", name): new for name, new in _NEW.items()} | {
     ("audit draw", "--sheet"): "`builder gold annotate export FILE --pool ID` writes an audit as any pool",
     ("model", "trim"): "a base is used as it is",
     ("model", "check"): "a build says within seconds, before its first stage, whether its base can serve",
+    ("model", "convert"): "docs/guide/models.md has lines by which transformers writes safetensors",
     ("model", "distil"): "the model that builder ships reads on any CPU: `builder extract --source E`",
 }
 """Options, their values and commands that people type and that are not there, and what stands in their place."""
