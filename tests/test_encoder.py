@@ -276,26 +276,6 @@ def test_each_setting_of_the_encoder_reaches_its_training() -> None:
     assert max(sum(padded(lengths[i]) for i in batch) for batch in grouped) <= 700
 
 
-def test_gradient_checkpointing_changes_no_gradient(bases: Callable[[str], Path]) -> None:
-    gradients, config, first = [], replace(CONFIG, dropout=0.0), None
-    for checkpointing in (False, True):
-        base = replace(foundation(bases("bert")), tuning=replace(TUNING, gradient_checkpointing=checkpointing))
-        base = replace(base, config={**base.config, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0})
-        network = TaggerNetwork(base, config)
-        base.begin(network.trunk, 1)
-        first = first or network.state_dict()
-        network.load_state_dict(first, strict=False)  # transformers' own layers count positions, too
-        tagger = Tagger(network, base, config)
-        network.train().loss(_windows(tagger, TRAIN[0])).backward()  # type: ignore[arg-type, no-untyped-call]
-        gradients.append({name: p.grad for name, p in network.named_parameters() if p.grad is not None})
-    assert gradients[0].keys() == gradients[1].keys()
-    worst = max(
-        float((gradients[0][name] - grad).abs().max() / (grad.abs().max() + 1e-3))
-        for name, grad in gradients[1].items()
-    )
-    assert worst < 1e-4
-
-
 def test_a_batch_that_the_memory_does_not_hold_is_taken_in_parts(
     bases: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -93,9 +93,11 @@ def test_models_of_the_paper_predict_on_a_cluster_what_they_predict_here(built: 
         assert answers_of(there, name) == answers_of(built, name) != []
 
 
-def answers_of(build: Build, name: str) -> list[str]:
+def answers_of(build: Build, name: str) -> list[tuple[str, str]]:
+    """Questions and answers; how sure the model was differs by rounding from batch to batch."""
     (path,) = (build.workdir / "models" / name).glob("answers-*.jsonl")
-    return sorted(path.read_text("utf-8").splitlines())
+    rows = map(json.loads, path.read_text("utf-8").splitlines())
+    return sorted((row["question"], row["answer"]) for row in rows)
 
 
 def test_models_of_the_paper_ask_for_a_process_for_each_gpu_and_predict_what_they_predict_here(

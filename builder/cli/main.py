@@ -229,6 +229,7 @@ GONE = {("builder", name): new for name, new in _NEW.items()} | {
     ("lexicon check", "--corpus"): _SILENT,
     ("lexicon check", "--segment"): _SILENT,
     ("lexicon", "diff"): "`diff -r BEFORE AFTER` compares folders of lexicons",
+    ("lexicon import", "--polarity"): "`--kind words --category eval.good` takes a list that is positive as a whole",
     ("lexicon", "review"): "`builder words domain review NAME` shows the words of a pack",
     ("lexicon", "accept"): "`builder words domain accept NAME` takes the answers",
     **{("judge", option): _CAPPED for option in ("--price-in", "--price-out", "--max-cost")},

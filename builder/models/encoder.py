@@ -119,9 +119,6 @@ class EncoderFoundation:
 
     def make_trunk(self, config: NetworkConfig) -> nn.Module:
         encoder = _without_pooler(hub.make_network("AutoModel", self.config, "encoder.base"))
-        if self.tuning.gradient_checkpointing:
-            enable = getattr(encoder, "activation_checkpointing_enable", encoder.gradient_checkpointing_enable)
-            enable({"use_reentrant": False})
         return EncoderTrunk(encoder.float(), self.vocabulary, config, self.tuning)
 
     def begin(self, trunk: nn.Module, seed: int) -> None:

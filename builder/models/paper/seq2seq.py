@@ -14,7 +14,6 @@ in an epoch) and per step (dropout).
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -32,7 +31,7 @@ from builder.learning.checkpoint import BEST, Checkpoints
 from builder.learning.devices import attempt
 from builder.learning.loop import Course, Fitted, TrainingStep, decayed_groups, train
 from builder.learning.processes import accelerated, agreed, sum_gradients
-from builder.learning.task import Progress
+from builder.learning.task import Progress, seed_of
 
 POOL = 1024
 """Items that are sorted by length together: long enough that batches hold like lengths, short enough that epochs
@@ -145,16 +144,11 @@ def finish(folder: Path, fingerprint: str, trained: FineTuned) -> None:
     Checkpoints(folder, fingerprint).drop()
 
 
-def number(*parts: object) -> int:
-    """A hash as a seed, the same on every machine."""
-    return int.from_bytes(hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).digest()[:7])
-
-
 def batches(pairs: Sequence[TokenPair], budget: int, seed: int, epoch: int, most: int = 0) -> list[Batch]:
     """Batches of like lengths with at most `budget` tokens, padding included, one item at least; with `most`, of so
     many items whatever their tokens. The order is the epoch's own.
     """
-    order = sorted(range(len(pairs)), key=lambda i: number(seed, epoch, pairs[i].id))
+    order = sorted(range(len(pairs)), key=lambda i: seed_of(seed, epoch, pairs[i].id))
     out: list[Batch] = []
     for first in range(0, len(order), POOL):
         pool = sorted(order[first : first + POOL], key=lambda i: (-len(pairs[i].source), -len(pairs[i].target), i))
@@ -162,7 +156,7 @@ def batches(pairs: Sequence[TokenPair], budget: int, seed: int, epoch: int, most
             out += [pool[at : at + most] for at in range(0, len(pool), most)]
         else:
             out += cut(pool, [(len(pair.source), len(pair.target)) for pair in pairs], budget)
-    return sorted(out, key=lambda batch: number(seed, epoch, "batch", pairs[batch[0]].id))
+    return sorted(out, key=lambda batch: seed_of(seed, epoch, "batch", pairs[batch[0]].id))
 
 
 def cut(order: Sequence[int], sizes: Sequence[tuple[int, int]], budget: int) -> list[Batch]:
@@ -226,7 +220,7 @@ def _course(
     state = {"part": 0}
 
     def step_gradient(batch: Batch, step: TrainingStep) -> float:
-        chosen, dropout = [pairs[i] for i in batch], number(seed, "dropout", step.number)
+        chosen, dropout = [pairs[i] for i in batch], seed_of(seed, "dropout", step.number)
         loss, state["part"] = gradient(network, chosen, pad, state["part"], dropout, accelerator, config)
         return loss
 
