@@ -212,33 +212,26 @@ class Foundation(Protocol):
     @property
     def settings(self) -> Mapping[str, object]:
         """What a model's config.json and its digest say of it."""
-        ...
 
     @property
     def mark(self) -> str:
         """What sets trainings on it apart from trainings on another one."""
-        ...
 
     @property
     def device(self) -> torch.device:
         """Where networks on it run."""
-        ...
 
     def make_encoder(self, config: NetworkConfig) -> TextEncoder:
         """What turns a text into arrays."""
-        ...
 
     def make_trunk(self, config: NetworkConfig) -> nn.Module:
         """A network that turns a Batch into vectors of characters [B, T, width]."""
-        ...
 
     def begin(self, trunk: nn.Module, seed: int) -> None:
         """Give a new trunk the weights that training starts from."""
-        ...
 
     def write_files(self, folder: Path) -> None:
         """What a saved model needs beside config.json and weights."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -112,7 +112,7 @@ def fine_tune(
     model, best = saved_model(checkpoints, fingerprint), (checkpoints / BEST).is_file()
     trained = finished(checkpoints, fingerprint) if model or best else None
     if trained and model and not best:
-        load_weights(base.network, weights_of(load(model.folder).base.network), model.folder)
+        load_weights(base.network, weights_of(load(model).base.network), model)
         base.network.eval()
         return trained
     if trained is None and launched() > 1:
