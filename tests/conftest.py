@@ -84,8 +84,8 @@ TIERS = {
     "models": "augment augment_cbert augment_files augment_gpt2 augment_masked_seq2seq"
     " augment_own_words augment_release augment_style_transfer augment_trained augment_training"
     " base_names bench_numbers bench_run boost_backends boost_filter boost_models classify devices"
-    " devices_everywhere encoder foreign_models measure_seq2seq model model_convert models_page nlp_ckip"
-    " paper_models paper_stage publish_model reproduce seq2seq team training_memory trust",
+    " devices_everywhere encoder foreign_models measure_seq2seq model models_page nlp_ckip"
+    " paper_models paper_stage publish_model reproduce seq2seq training_memory trust",
 }
 """The test files of a tier, without `test_` and `.py`. Other files are of tier `build`, and so are tests of fast files
 that need the tiny build or say so.

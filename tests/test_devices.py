@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import multiprocessing
 import os
 import pickle
@@ -17,7 +16,6 @@ from test_encoder import CONFIG, TEXTS, TRAIN, TUNING, VALID
 from test_paper_models import EXAMPLES
 from tiny_encoders import make_encoder
 from tiny_mt5 import make_base
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from builder.core.errors import ModelError
 from builder.learning import devices
@@ -26,7 +24,6 @@ from builder.learning.loop import scope
 from builder.models.encoder import load_encoder
 from builder.models.network import CharacterFoundation, Spans, TextContext
 from builder.models.paper.fine_tuning import train_writer
-from builder.models.paper.generate import Watch
 from builder.models.paper.models import VerdictScore
 from builder.models.paper.pretrained import Base
 from builder.models.paper.seq2seq import Seq2SeqConfig
@@ -38,30 +35,6 @@ from builder.models.tagger_network import TaggerNetwork
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
 DEVICES = ["cpu", pytest.param("cuda", marks=[needs_gpu, pytest.mark.gpu])]
 """The same test here and on a GPU, where there is one."""
-
-
-class CopyCounter(TorchDispatchMode):
-    """Counts the numbers that are copied from the host to another device."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.copied = 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        out = func(*args, **(kwargs or {}))
-        if func is torch.ops.aten._to_copy.default and args[0].device.type == "cpu" and out.device.type != "cpu":
-            self.copied += out.numel()
-        return out
-
-
-class Letters:
-    """A grammar that lets three tokens follow."""
-
-    def start(self) -> int:
-        return 0
-
-    def allowed(self, state: int) -> tuple[int, ...]:
-        return (3, 5, 8)
 
 
 def test_a_device_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,19 +106,6 @@ def test_a_gpu_that_emulates_bf16_does_not_get_it(monkeypatch: pytest.MonkeyPatc
     assert not devices.takes_bf16("auto", torch.device("cpu"))
 
 
-def test_only_the_places_of_allowed_tokens_are_sent_to_the_device() -> None:
-    rows, vocabulary = 7, 5000
-    watch = Watch(1, rows, [Letters()] * rows)  # type: ignore[list-item]
-    with CopyCounter() as counter:
-        out = watch._bar(torch.zeros(rows, vocabulary, device="meta"))
-    assert out.device.type == "meta"
-    assert counter.copied == 2 * 3 * rows, "not a mask of rows times vocabulary"
-    scores = torch.randn(rows, vocabulary)
-    barred = watch._bar(scores)
-    assert torch.equal(barred[:, [3, 5, 8]], scores[:, [3, 5, 8]])
-    assert int((barred == -math.inf).sum()) == rows * (vocabulary - 3)
-
-
 def test_a_score_travels_to_other_processes_without_the_network() -> None:
     class Large:
         def __reduce__(self) -> tuple[Any, ...]:
@@ -162,7 +122,7 @@ def test_no_tensor_of_a_tagger_stays_behind_on_the_host(tmp_path: Path) -> None:
     """On `meta` an operation with a tensor of the host fails, but for single numbers."""
     base = CharacterFoundation.of(TEXTS, 1)
     network = TaggerNetwork(base, CONFIG).to("meta").eval()
-    batch = collate([base.make_encoder(CONFIG)(text) for text in TEXTS[:3]]).to(torch.device("meta"))
+    batch = devices.place(collate([base.make_encoder(CONFIG)(text) for text in TEXTS[:3]]), torch.device("meta"))
     context = network.context(batch)
     assert isinstance(context, TextContext)
     table = network.table(context.hidden, batch.mask)
@@ -172,7 +132,8 @@ def test_no_tensor_of_a_tagger_stays_behind_on_the_host(tmp_path: Path) -> None:
     extra = torch.zeros(4, 6, device="meta")
     answers: Sequence[torch.Tensor] = network.pairs(context, spans, spans, (numbers, numbers), extra)
     pretrained = load_encoder(str(make_encoder(tmp_path / "base", "bert", TEXTS)), TUNING, "cpu")
-    tokens = collate([pretrained.make_encoder(CONFIG)(text) for text in TEXTS[:3]]).to(torch.device("meta")).tokens
+    texts = collate([pretrained.make_encoder(CONFIG)(text) for text in TEXTS[:3]])
+    tokens = devices.place(texts, torch.device("meta")).tokens
     assert tokens is not None
     vectors = average_tokens(torch.zeros(*tokens.ids.shape, 3, device="meta"), tokens)
     assert {tensor.device.type for tensor in (table, bits, vectors, *answers)} == {"meta"}

@@ -23,22 +23,21 @@ from builder.cli.main import cli
 from builder.core.config import resolve
 from builder.core.errors import ConfigError, ModelError
 from builder.core.settings import EncoderSettings
-from builder.learning import hub
 from builder.learning.encode import PLACES, Vocabulary, average_tokens, collate, padded
 from builder.learning.encode import batches as make_batches
 from builder.learning.loop import TrainingStep, course_of, decayed_groups, scope
 from builder.learning.task import EncoderTuning, Example, TaggerConfig, discriminator_data
-from builder.models import kinds, network
+from builder.models import kinds
+from builder.models import tagger as taggers
 from builder.models.discriminator import train_discriminator
 from builder.models.encoder import (
-    Bert,
     EncoderFoundation,
     EncoderTrunk,
     check_characters,
-    is_plain,
     load_encoder,
 )
 from builder.models.saved import load, save
+from builder.models.serving import is_plain
 from builder.models.tagger import Tagger, train_tagger
 from builder.models.tagger_network import TaggerNetwork
 from builder.pipeline import builds
@@ -134,22 +133,6 @@ def test_characters_that_the_tokenizer_does_not_know_are_told_apart(bases: Calla
         assert torch.equal(first, second) != apart
 
 
-@pytest.mark.parametrize("changed", [{}, {"type_vocab_size": 1, "layer_norm_eps": 1e-3}])
-def test_our_bert_reads_as_that_of_transformers(changed: dict[str, Any], tmp_path: Path) -> None:
-    base = foundation(make_encoder(tmp_path, "bert", TEXTS, **changed))
-    assert base.weights is not None
-    ours, theirs = Bert(base.config), hub.make_network("AutoModel", base.config, "bert")
-    ours.load_state_dict(dict(base.weights))
-    theirs.load_state_dict(dict(base.weights), strict=False)
-    ids = torch.arange(40).view(2, 20) % int(base.config["vocab_size"])
-    mask = torch.arange(20) < torch.tensor([[20], [7]])
-    with torch.no_grad():
-        own, other = (
-            network.eval()(input_ids=ids, attention_mask=mask.long()).last_hidden_state for network in (ours, theirs)
-        )
-    assert torch.allclose(own[mask], other[mask], atol=1e-6)
-
-
 @pytest.mark.parametrize(
     "changed",
     [
@@ -159,9 +142,7 @@ def test_our_bert_reads_as_that_of_transformers(changed: dict[str, Any], tmp_pat
         {"num_attention_heads": 5},
     ],
 )
-def test_what_our_bert_does_not_read_is_left_to_transformers(
-    changed: dict[str, Any], bases: Callable[[str], Path]
-) -> None:
+def test_what_is_no_plain_bert_is_left_to_torch(changed: dict[str, Any], bases: Callable[[str], Path]) -> None:
     config = foundation(bases("bert")).config
     assert is_plain(config) and not is_plain({**config, **changed})
 
@@ -287,32 +268,12 @@ def test_each_setting_of_the_encoder_reaches_its_training() -> None:
     assert kinds.tuning_of(config) == EncoderTuning(1e-4, precision="bf16")
     made = kinds.training_settings(TaggerConfig, config, 3, 10**6)
     assert (made.batch_chars, made.epochs) == (700, 3)
-    known = {field.name for field in fields(EncoderSettings)} - {"processes"}  # test_team.py has these
+    known = {field.name for field in fields(EncoderSettings)}
     assert known == {"base", *given}, "no setting without an effect"
     lengths = [12] * 200 + [100] * 20
     grouped = make_batches(lengths, made.batch_chars)
     assert all(len({padded(lengths[i]) for i in batch}) == 1 for batch in grouped), "texts of like length"
     assert max(sum(padded(lengths[i]) for i in batch) for batch in grouped) <= 700
-
-
-def test_gradient_checkpointing_changes_no_gradient(bases: Callable[[str], Path]) -> None:
-    gradients, config, first = [], replace(CONFIG, dropout=0.0), None
-    for checkpointing in (False, True):
-        base = replace(foundation(bases("bert")), tuning=replace(TUNING, gradient_checkpointing=checkpointing))
-        base = replace(base, config={**base.config, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0})
-        network = TaggerNetwork(base, config)
-        base.begin(network.trunk, 1)
-        first = first or network.state_dict()
-        network.load_state_dict(first, strict=False)  # transformers' own layers count positions, too
-        tagger = Tagger(network, base, config)
-        network.train().loss(_windows(tagger, TRAIN[0])).backward()  # type: ignore[arg-type, no-untyped-call]
-        gradients.append({name: p.grad for name, p in network.named_parameters() if p.grad is not None})
-    assert gradients[0].keys() == gradients[1].keys()
-    worst = max(
-        float((gradients[0][name] - grad).abs().max() / (grad.abs().max() + 1e-3))
-        for name, grad in gradients[1].items()
-    )
-    assert worst < 1e-4
 
 
 def test_a_batch_that_the_memory_does_not_hold_is_taken_in_parts(
@@ -499,7 +460,7 @@ def test_a_build_keeps_no_checkpoint_of_a_model_that_is_saved(
     models = shutil.copytree(built / "w", tmp_path / "w") / "models"
     assert not list(models.glob("*.training/*.safetensors"))
     trainings: list[object] = []
-    monkeypatch.setattr(network, "train_on", partial(count_training, trainings, network.train_on))
+    monkeypatch.setattr(taggers, "train_tagger", partial(count_training, trainings, taggers.train_tagger))
     monkeypatch.chdir(built)
     assert run("run", "self_train", "--workdir", tmp_path / "w", "--force").exit_code == 0
     assert trainings == []
@@ -516,9 +477,9 @@ def test_a_build_keeps_no_checkpoint_of_a_model_that_is_saved(
     assert digests[0] == digests[1]
 
 
-def count_training(trainings: list[object], train_on: Callable[..., object], *rest: object) -> object:
+def count_training(trainings: list[object], train: Callable[..., object], *rest: object) -> object:
     trainings.append(rest)
-    return train_on(*rest)
+    return train(*rest)
 
 
 def kill_round(name: str, predict: Callable[..., object], *rest: object) -> object:

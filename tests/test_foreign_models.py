@@ -183,6 +183,13 @@ def test_a_tokenizer_that_cannot_be_read_is_one_line(name: str, content: bytes, 
     assert is_one_line(refused.value, folder)
 
 
+def test_settings_that_describe_no_network_are_one_line(bert: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(bert, tmp_path / "model"))
+    setting(num_attention_heads=0)(folder)
+    with pytest.raises(ModelError, match="no readable model config"):
+        hub.make_network("AutoModel", hub.load_config(str(folder)), str(folder))
+
+
 @pytest.mark.parametrize("named", [5, "BertForMaskedLM", [None], {"a": 1}])
 def test_architectures_that_are_no_list_of_names_are_one_line(named: Any, bert: Path, tmp_path: Path) -> None:
     from builder.augment.nets.hub import MASKED, load

@@ -18,6 +18,8 @@ from test_reproduce import REVIEWS, cache, cached, commands, run
 from tiny_encoders import make_encoder
 from tiny_mt5 import make_base
 
+from builder.learning.hub import load_network
+
 __all__ = ["cache"]
 
 PAGE = ROOT / "docs" / "guide" / "models.md"
@@ -62,11 +64,14 @@ def test_the_build_on_an_encoder_runs() -> None:
 
 def test_a_base_is_converted() -> None:
     make_encoder(Path("bases/old"), "electra", REVIEWS)
+    due = load_network("AutoModel", "bases/old", wanted="another")
     torch.save(load_file("bases/old/model.safetensors"), "bases/old/pytorch_model.bin")
     Path("bases/old/model.safetensors").unlink()
-    (convert,) = of_section("Where models come from", "model")
-    run(convert)
-    assert Path("bases/new/model.safetensors").is_file()
+    page = PAGE.read_text("utf-8")
+    written = page[page.index("```py\n") + 6 :]
+    exec(written[: written.index("```")], {})
+    network = load_network("AutoModel", "bases/new", wanted="another")
+    assert all(torch.equal(tensor, network.state_dict()[name]) for name, tensor in due.state_dict().items())
 
 
 def test_the_papers_profile_runs() -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ from builder.core.settings import Lexicons, Rules
 from builder.language.lexicon.check import check
 from builder.language.lexicon.folders import find_folders
 from builder.language.lexicon.importers import Options, import_lexicon, universal_tag
-from builder.language.lexicon.overlay import compare_lexicons, write
+from builder.language.lexicon.overlay import write
 from builder.language.lexicon.packs import data_dir
 from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.rules import load_rules
@@ -292,27 +291,6 @@ def test_nouns_that_several_dishes_share_are_aspects_too(here: Command, tmp_path
     assert "牛肉麵" not in dict(overlay.aspects), "the lexicon knows it"
     ran = here("lexicon", "import", names, "--kind", "dishes", "--no-parts", "--workdir", tmp_path / "w")
     assert "3 aspects, 0 refused" in ran.out
-
-
-# ---- what folders change
-
-
-def test_diff_says_what_was_added_removed_and_changed(here: Command, mine: Path, tmp_path: Path) -> None:
-    put(mine / "not_aspects.tsv", "word\treason\n湯頭\tabstract\n")
-    put(mine / "opinions/other.tsv", "word\tcategory\n優秀\teval.bad\n")
-    ran = here("lexicon", "diff", data_dir("domains") / "restaurant/lexicons", mine, "--workdir", tmp_path / "none")
-    rows = [line.split("\t") for line in ran.out.splitlines()]
-    assert [row[:3] for row in rows] == [
-        ["changed", "opinions", "優秀"],
-        ["added", "opinions", "巔峰造極"],
-        ["added", "aspects", "星空飯"],
-        ["removed", "aspects", "湯頭"],
-        ["added", "not_aspects", "湯頭"],
-    ]
-    assert rows[0][3:] == ["eval.topclass (9)", "eval.bad (2.8)", "opinions/other.tsv:2"]
-    assert ran.err.strip() == "3 added, 1 changed, 1 removed"
-    same = load_lexicon()
-    assert list(compare_lexicons(same, replace(same, digest=""))) == []
 
 
 def test_check_reads_the_union_and_names_the_folder_of_each_fault(mine: Path) -> None:

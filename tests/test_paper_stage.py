@@ -42,6 +42,14 @@ SETTINGS = {
     "paper.max_output": 30,
     "paper.batch_tokens": 1500,
 }
+TAUGHT = SETTINGS | {
+    "paper.epochs": 30,
+    "paper.rate": 0.007,
+    "paper.warmup": 0.1,
+    "paper.batch": 1,
+    "paper.max_output": 40,
+}
+"""What it takes for a tiny random model to write triplets of its training set."""
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +59,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Build:
     with (folder / "reviews.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["review_id", "text"], *([f"r{i}", line] for i, line in enumerate(LINES))])
     build = Build(
-        folder / "w", folder / "out", (folder / "reviews.csv",), resolve(options=SETTINGS | {"paper.base": str(base)})
+        folder / "w", folder / "out", (folder / "reviews.csv",), resolve(options=TAUGHT | {"paper.base": str(base)})
     )
     pipeline.run(build, until="evaluate")
     return build
@@ -70,7 +78,7 @@ def test_the_stages_run_with_the_papers_models_and_their_work_is_in_the_database
             one.id for split in ("train", "valid", "test") for one in triplets.proposed(connection, rules, split)
         } <= judged
         told = [one for split in ("train", "valid", "test") for one in triplets.proposed(connection, model, split)]
-        assert {one.id for one in told} <= judged
+        assert told and {one.id for one in told} <= judged
         digests = {done.round: done.model for done in rounds}
     manifests = [json.loads((built.workdir / "models" / name / "paper.json").read_text()) for name in ("D0", "D1")]
     assert [one["digest"] for one in manifests] == [digests[0], digests[1]]
@@ -80,14 +88,16 @@ def test_the_stages_run_with_the_papers_models_and_their_work_is_in_the_database
 def test_models_of_the_paper_predict_on_a_cluster_what_they_predict_here(built: Build, tmp_path: Path) -> None:
     pytest.importorskip("distributed", reason="the extra scale is not installed")
     there = predict_again(built, tmp_path / "w", engine="dask")
-    assert predictions_of(there) == predictions_of(built)
+    assert predictions_of(there) == predictions_of(built) != []
     for name in ("D0", "D1"):
         assert answers_of(there, name) == answers_of(built, name) != []
 
 
-def answers_of(build: Build, name: str) -> list[str]:
+def answers_of(build: Build, name: str) -> list[tuple[str, str]]:
+    """Questions and answers; how sure the model was differs by rounding from batch to batch."""
     (path,) = (build.workdir / "models" / name).glob("answers-*.jsonl")
-    return sorted(path.read_text("utf-8").splitlines())
+    rows = map(json.loads, path.read_text("utf-8").splitlines())
+    return sorted((row["question"], row["answer"]) for row in rows)
 
 
 def test_models_of_the_paper_ask_for_a_process_for_each_gpu_and_predict_what_they_predict_here(
@@ -103,7 +113,7 @@ def test_models_of_the_paper_ask_for_a_process_for_each_gpu_and_predict_what_the
 
     monkeypatch.setattr(predictions, "LocalCrew", Watched)
     monkeypatch.setattr(devices, "count_gpus", lambda name: 2)
-    settings = {"paper.processes": 1, "shard": 3, "self_train.iterations": 0}
+    settings = {"shard": 3, "self_train.iterations": 0}
     there = predict_again(built, tmp_path / "w", **settings)
     assert crews and set(crews) == {2}
     assert predictions_of(there, "D0") == predictions_of(built, "D0")
@@ -117,7 +127,7 @@ def predict_again(built: Build, workdir: Path, **settings: object) -> Build:
     assert kept, "there are answers to forget"
     for path in kept:
         path.unlink()
-    options = SETTINGS | {"paper.base": built.resolved.config.paper.base} | settings
+    options = TAUGHT | {"paper.base": built.resolved.config.paper.base} | settings
     there = Build(workdir, workdir.parent / "out", built.inputs, resolve(options=options))
     pipeline.run(there, until="evaluate", force=("self_train",))
     return there
@@ -224,7 +234,7 @@ def test_a_settled_model_is_read_for_its_training_and_a_damaged_one_is_trained_a
 
 
 def _with(built: Build, key: str, value: object):  # type: ignore[no-untyped-def]
-    return resolve(options=SETTINGS | {"paper.base": built.resolved.config.paper.base, key: value})
+    return resolve(options=TAUGHT | {"paper.base": built.resolved.config.paper.base, key: value})
 
 
 def test_extract_uses_the_trained_writer(built: Build, tmp_path: Path) -> None:

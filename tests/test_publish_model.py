@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Command
-from test_paper_stage import LINES, SETTINGS
+from test_paper_stage import LINES, TAUGHT
 from test_publish import REPOSITORY, SECRET, Hub, contents, server
 from tiny_mt5 import make_base
 
@@ -31,7 +31,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Build:
     folder = tmp_path_factory.mktemp("published")
     with (folder / "reviews.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["review_id", "text"], *([f"r{i}", line] for i, line in enumerate(LINES))])
-    settings = SETTINGS | {
+    settings = TAUGHT | {
         "self_train.iterations": 0, "release.train_source": "D", "release.licence": "CC-BY-4.0",
         "paper.base": str(make_base(folder / "base", LINES)), "rules.convention": "paper",
     }  # fmt: skip
@@ -124,9 +124,7 @@ def test_what_cannot_be_published_or_loaded_is_one_line(built: Build, here: Comm
     assert "variant E is rules and the shipped model together" in publish("--model", "E", "--repo", REPOSITORY)
     assert "is no name of a repository" in publish("--model", "D", "--repo", "alone")
     damaged = shutil.copytree(make_model_folder(built.workdir, "D").path, tmp_path / "damaged")
-    (damaged / "paper.json").write_text(
-        (damaged / "paper.json").read_text().replace('"constrained": true', '"constrained": false')
-    )
+    (damaged / "paper.json").write_text((damaged / "paper.json").read_text().replace('"given": true', '"given": false'))
     assert "digest is" in here("extract", "--source", f"{damaged}/", "湯好").error
     (damaged / "builder-model.json").write_text('{"format": 1, "name": "D0", "convention": "odd", "backend": "x"}')
     with pytest.raises(Exception, match="convention") as refused:

@@ -1,10 +1,9 @@
 """The training loop of the sequence-to-sequence models:
-batches, resuming, memory, several processes, choice of the epoch.
+batches, resuming, memory, choice of the epoch.
 """
 
 from __future__ import annotations
 
-import operator
 import os
 import signal
 import subprocess
@@ -21,7 +20,6 @@ from tiny_mt5 import REVIEWS, TOLD, make_base
 
 from builder.core.errors import ConfigError, ModelError
 from builder.learning.checkpoint import tensor_digest, weights_of
-from builder.learning.processes import spread
 from builder.models.paper.fine_tuning import fine_tune
 from builder.models.paper.pretrained import Base, load_base
 from builder.models.paper.seq2seq import FineTuned, Seq2SeqConfig, TokenPair, batches, cut, fit
@@ -185,25 +183,54 @@ def test_an_item_that_alone_is_too_large_for_the_device_is_an_error(still: Path,
         fit(base.network, pairs_of(base), Fixed(), CONFIG, 3, tmp_path, "a training")
 
 
-def test_two_processes_reach_the_losses_and_weights_of_one(still: Path, tmp_path: Path) -> None:
-    """Two CPU processes with gloo, each with its rows of every batch, started as the product starts them."""
-    config, told = replace(CONFIG, epochs=1, batch_tokens=300), list[tuple[int, int, str]]()
-    one, two = load_base(str(still)), load_base(str(still))
-    alone = fine_tune(one, pairs_of(one), Fixed((0.5,)), replace(config, processes=1), 3, tmp_path / "one")
-    both = fine_tune(
-        two, pairs_of(two), Fixed((0.5,)), replace(config, processes=2), 3, tmp_path / "two",
-        lambda *now: told.append(now),
-    )  # fmt: skip
-    assert (alone.score, both.score) == (0.5, 0.5)
-    for name, tensor in weights_of(one.network).items():
-        torch.testing.assert_close(weights_of(two.network)[name], tensor, rtol=1e-3, atol=1e-4)
-    assert told
-    assert told[-1][0] == told[-1][1]
+def train_writer(source: Path, folder: Path) -> Base:
+    base = load_base(str(source))
+    fine_tune(base, pairs_of(base), Fixed((0.5,)), replace(CONFIG, epochs=1, batch_tokens=300), 3, folder)
+    return base
 
 
-def test_an_error_in_a_process_ends_all_and_is_told() -> None:
-    with pytest.raises(ModelError, match="process 1 of 1: a training process failed: TypeError: unsupported operand"):
-        spread(operator.floordiv, (), 1, None)
+LAUNCHED = """
+import os
+from pathlib import Path
+import click
+from builder.cli import main as cli
+from builder.models.paper.fine_tuning import save_base
+from test_seq2seq import train_writer
+
+@cli.cli.command()
+@click.argument("base")
+@click.argument("to")
+def train(base, to):
+    assert os.environ["RANK"] == "0", "the others run no command"
+    for name in ("first", "second"):  # the others wait for the second training, too
+        save_base(train_writer(Path(base), Path(to) / f"{name}.training"), Path(to) / name)
+    print("trained", flush=True)
+
+cli.main()
+"""
+
+
+def test_accelerate_launch_trains_writers_in_two_processes(still: Path, tmp_path: Path) -> None:
+    """The launcher as on a machine with two GPUs; where there are none the two processes use CPUs and gloo."""
+    script = tmp_path / "program.py"
+    script.write_text(LAUNCHED)
+    launch = (
+        "-m accelerate.commands.launch --multi_gpu --num_processes 2 --num_machines 1 --main_process_port 0 "
+        "--mixed_precision no --dynamo_backend no"
+    )
+    with subprocess.Popen(
+        [sys.executable, *launch.split(), str(script), "train", str(still), str(tmp_path)],
+        env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        alone = weights_of(train_writer(still, tmp_path / "alone").network)
+        said, errors = process.communicate(timeout=200)
+    assert process.returncode == 0, errors
+    assert said.count("trained") == 1
+    both, again = (weights_of(load_base(str(tmp_path / name)).network) for name in ("first", "second"))
+    assert tensor_digest(both) != tensor_digest(alone), "sums in another order: two processes did train"
+    for name, weight in alone.items():
+        torch.testing.assert_close(both[name], weight, rtol=1e-3, atol=2e-4)
+        torch.testing.assert_close(again[name], weight, rtol=1e-3, atol=2e-4)
 
 
 @dataclass

@@ -1,10 +1,7 @@
-"""Text ↔ triplets of the paper profile: wording, round trips, places in the review,
-and the grammar of constrained decoding.
-"""
+"""Text ↔ triplets of the paper profile: wording, round trips, places in the review."""
 
 from __future__ import annotations
 
-import random
 import unicodedata
 
 import pytest
@@ -12,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.core.records import POLARITIES, Element, Polarity, Triplet
-from builder.models.paper.grammar import AnswerGrammar, VocabularyPieces
 from builder.models.paper.templates import (
     MAX_GAP,
     Folded,
@@ -24,7 +20,6 @@ from builder.models.paper.templates import (
     judge_question,
     locate,
     parse,
-    parse_judgement,
     places,
     question,
     refused,
@@ -57,12 +52,6 @@ def test_the_discriminator_is_asked_and_answers_as_in_figure_8() -> None:
         "question: 好吃在以下文字是描述牛肉麵嗎？ 好吃在以下文字對牛肉麵是正面的描述嗎？  context: 牛肉麵好吃"
     )
     assert judge_answers(said)["YY"] == "是，好吃是描述牛肉麵。是，好吃對牛肉麵是正面的描述。"
-    for verdict, text in judge_answers(said).items():
-        assert parse_judgement(text, said) == verdict
-        assert parse_judgement(unicodedata.normalize("NFKC", text).replace("。", "。 "), said) == verdict, (
-            "as a tokenizer gives it back"
-        )
-        assert parse_judgement(text[:-1], said) is None
     assert len(set(judge_answers(said).values())) == 3
 
 
@@ -191,67 +180,3 @@ def test_every_piece_of_a_text_has_its_place_among_those_found(text: str, data: 
     for spans in found:
         assert fold("".join(text[a:b] for a, b in spans)).strip().startswith(fold(term).strip()[:1])
         assert all(0 <= a < b <= len(text) for a, b in spans)
-
-
-PIECES = VocabularyPieces.of(
-    enumerate(
-        [
-            *"牛肉麵好吃不會太鹹湯喝正負中性面，、。:()[] aB1%😋.", "牛肉", "好吃", "(正面)", ")。", "(負", "面)、",
-            "。牛肉", "不會", "。麵:", " 湯",
-        ],
-        3,
-    ),
-    1,
-)  # fmt: skip
-REVIEW = "牛肉麵不會太鹹，（湯😋）好喝 a1"
-
-
-def write(grammar: AnswerGrammar, choose: random.Random, most: int = 60) -> str:
-    """A random answer that the grammar allows."""
-    state, out = grammar.start(), ""
-    for _ in range(most):
-        token = choose.choice(grammar.allowed(state))
-        if token == PIECES.eos:
-            return out
-        out += PIECES.text[token]
-        state = grammar.advance(state, token)
-    return out
-
-
-@TEMPLATES
-@pytest.mark.parametrize("seed", range(40))
-def test_any_answer_that_the_grammar_allows_parses_and_stands_in_the_review(template: Template, seed: int) -> None:
-    text = write(AnswerGrammar.of(REVIEW, template, PIECES), random.Random(seed))
-    parsed = parse(text, template)
-    assert {reason for reason, _ in parsed.problems} <= {"cut", "repeated", "undescribed"}, (text, parsed)
-    if not {"cut"} & {reason for reason, _ in parsed.problems}:
-        assert not {"undescribed"} & {reason for reason, _ in parsed.problems}
-    for said in parsed.triplets:
-        if "[" not in said[0]:
-            assert isinstance(locate(REVIEW, said, "x"), Triplet), (text, said)
-
-
-@TEMPLATES
-def test_the_grammar_allows_every_answer_that_is_about_the_review(template: Template) -> None:
-    said: list[WrittenTriplet] = [("牛肉麵", "不會鹹", "POS"), ("湯😋", "好喝", "POS"), ("湯😋", "a1", "NEU")]
-    due = fold(answer(said, template)[0])
-    grammar, state = AnswerGrammar.of(REVIEW, template, PIECES), None
-    state = grammar.start()
-    while due:
-        token = max(
-            (i for i in grammar.allowed(state) if i != 1 and due.startswith(PIECES.text[i])),
-            key=lambda i: len(PIECES.text[i]),
-        )
-        due, state = due.removeprefix(PIECES.text[token]), grammar.advance(state, token)
-    assert PIECES.eos in grammar.allowed(state)
-    assert template == "1" or grammar.allowed(state) == (PIECES.eos,)
-
-
-def test_the_grammar_keeps_out_words_that_the_review_lacks_and_other_polarities() -> None:
-    grammar = AnswerGrammar.of("湯好喝", "2", PIECES)
-    first = {PIECES.text.get(i, "END") for i in grammar.allowed(grammar.start())}
-    assert first == {"湯", "好", "喝", " ", " 湯", "END"}
-    state = grammar.start()
-    for char in "湯。湯:好(":
-        state = grammar.advance(state, next(i for i, text in PIECES.text.items() if text == char))
-    assert {PIECES.text[i] for i in grammar.allowed(state)} == {"正", "負", "中"}

@@ -228,6 +228,8 @@ GONE = {("builder", name): new for name, new in _NEW.items()} | {
     ("lexicon", "induce"): _INDUCED,
     ("lexicon check", "--corpus"): _SILENT,
     ("lexicon check", "--segment"): _SILENT,
+    ("lexicon", "diff"): "`diff -r BEFORE AFTER` compares folders of lexicons",
+    ("lexicon import", "--polarity"): "`--kind words --category eval.good` takes a list that is positive as a whole",
     ("lexicon", "review"): "`builder words domain review NAME` shows the words of a pack",
     ("lexicon", "accept"): "`builder words domain accept NAME` takes the answers",
     **{("judge", option): _CAPPED for option in ("--price-in", "--price-out", "--max-cost")},
@@ -235,6 +237,7 @@ GONE = {("builder", name): new for name, new in _NEW.items()} | {
     ("audit draw", "--sheet"): "`builder gold annotate export FILE --pool ID` writes an audit as any pool",
     ("model", "trim"): "a base is used as it is",
     ("model", "check"): "a build says within seconds, before its first stage, whether its base can serve",
+    ("model", "convert"): "docs/guide/models.md has lines by which transformers writes safetensors",
     ("model", "distil"): "the model that builder ships reads on any CPU: `builder extract --source E`",
 }
 """Options, their values and commands that people type and that are not there, and what stands in their place."""

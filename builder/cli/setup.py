@@ -1,8 +1,7 @@
 """`builder setup …` and `builder model …`: what is done before a build.
 
 `init` writes a settings file, `config` says what a setting means, `doctor` whether the installation is sound. `nlp
-train|evaluate` is for the models of the embedded backend, `convert|pretrain` for the base of the profiles `encoder` and
-`paper`.
+train|evaluate` is for the models of the embedded backend, `pretrain` for the base of the profile `paper`.
 """
 
 from __future__ import annotations
@@ -136,7 +135,7 @@ def train(
 
 @nlp.command()
 @click.argument("treebank", type=PATH)
-@option("--backend", default="embedded", help="embedded, ckip or ckip-stanza.")
+@option("--backend", default="embedded", help="embedded or ckip.")
 @option("--models", type=PATH, help="Directory with models; those shipped if not given.")
 @option("--lexicon/--no-lexicon", default=False, show_default=True, help="Whether the lexicons steer segmentation.")
 def evaluate(treebank: Path, backend: str, models: Path | None, lexicon: bool) -> None:
@@ -151,7 +150,7 @@ def evaluate(treebank: Path, backend: str, models: Path | None, lexicon: bool) -
     click.echo(tabulate(list(scored(loaded, treebank).items()), headers=["score", "percent"], floatfmt=".2f"))
 
 
-# ---- builder model convert, pretrain
+# ---- builder model pretrain
 
 _BASE = option("--base", required=True, help="Hub name (google/mt5-base) or folder of the model to begin with.")
 _OUT = option("--out", type=PATH, required=True, help="Folder of the new model; use it with --set paper.base=DIR.")
@@ -200,17 +199,3 @@ def pretrain(
         f"{out}: trained on {counted(done.train, 'question')} ({done.unanswered:,} without answer left out, "
         f"{done.cut:,} cut), epoch {done.epoch}, exact match {100 * done.exact:.1f}% of {done.valid:,}"
     )
-
-
-@model.command()
-@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@option("--out", type=PATH, required=True, help="New folder for the model with safetensors.")
-def convert(folder: Path, out: Path) -> None:
-    """Copy a model whose weights are pickles.
-
-    The weights of FOLDER become safetensors. They are read in a process of its own, without network.
-    """
-    from builder.learning.converting import convert as copy
-
-    for file in copy(folder, out):
-        click.echo(f"{out / file.target}: from {file.source}, sha256 {file.target_digest}")

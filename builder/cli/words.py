@@ -1,6 +1,6 @@
 """`builder words lexicon …` and `builder words rules …`: the lexicons, and what rules make of them.
 
-`lexicon check|diff|import` works on the lexicons. What a user adds lies in the working directory, in
+`lexicon check|import` works on the lexicons. What a user adds lies in the working directory, in
 `lexicon/`.
 
 `rules` shows what rules do on real reviews, and `rules edit` is the page on which they are edited. What a user saves
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def lexicon() -> None:
-    """Check, compare and import lexicons."""
+    """Check and import lexicons."""
 
 
 @lexicon.command()
@@ -70,40 +70,9 @@ def check(lexicons: Path | None, domain: str | None, workdir: Path) -> None:
         sys.exit(1)
 
 
-@lexicon.command()
-@click.argument("before", type=PATH, required=False)
-@click.argument("after", type=PATH, required=False)
-@WORKDIR
-def diff(before: Path | None, after: Path | None, workdir: Path) -> None:
-    """Show what folders of lexicons change.
-
-    BEFORE and AFTER are folders; one that is no whole lexicon is read over the shipped one. Without AFTER: the lexicon
-    of the working directory. Without both: the shipped lexicon against that of the working directory.
-    """
-    from collections import Counter
-
-    from builder.language.lexicon.folders import folders_in
-    from builder.language.lexicon.overlay import compare_lexicons
-    from builder.language.lexicon.resources import load_lexicon
-
-    def load(folder: Path) -> Lexicon:
-        whole = (folder / "variants.tsv").is_file()
-        return load_lexicon(folder) if whole else load_lexicon(overlays=[folder])
-
-    old = load(before) if before else load_lexicon()
-    new = load(after) if after else folders_in(workdir).load_lexicon()
-    counts: Counter[str] = Counter()
-    for row in compare_lexicons(old, new):
-        counts[row.change] += 1
-        click.echo("\t".join((row.change, row.table, row.word, row.before, row.after, row.where)))
-    summary = ", ".join(f"{number:,} {change}" for change, number in counts.most_common())
-    click.echo(summary or "no difference", err=True)
-
-
 @lexicon.command("import")
 @click.argument("path", type=PATH)
-@option("--kind", required=True, help="ehownet, valence-csv, ntusd, dishes or words.")
-@option("--polarity", default="", help="For ntusd: positive or negative, where the file's name does not say.")
+@option("--kind", required=True, help="ehownet, valence-csv, dishes or words.")
 @option("--name", default="", help="Name of the import; the file's if not given.")
 @option("--encoding", default="", help="Encoding, if it is not UTF-8.")
 @option("--replace/--keep-known", default=False, help="Words that the lexicon has: take the file's, or keep it.")

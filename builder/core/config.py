@@ -39,8 +39,11 @@ GONE = {
     "encoder.gradient_checkpointing": "leave it out: batches are halved where memory runs out",
     "encoder.head_rate": _NO_RATE,
     "encoder.layer_decay": _NO_RATE,
+    "encoder.processes": "leave it out: one process trains an encoder",
     "encoder.warmup": _NO_RATE,
+    "paper.constrained": "leave it out: answers are free text, as in the paper",
     "paper.patience": "leave it out: all epochs are run, and the best one counts",
+    "paper.processes": "leave it out: `accelerate launch -m builder …` trains in several processes",
     "paper.save_steps": "leave it out: there is a checkpoint every 2,000 steps",
 }
 """Settings of earlier versions, and what stands in their place."""

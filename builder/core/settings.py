@@ -76,8 +76,6 @@ class Paper:
     """With template 2, the question names the aspects known so far."""
     compare_templates: bool = False
     """Train a model with each template on all of the rules' triplets, for Table 3 of the paper."""
-    constrained: bool = True
-    """Answers keep to the format and to words of the review; turn it off only to compare."""
     max_input: int = 1024
     """Longest input, in tokens."""
     max_output: int = 512
@@ -102,15 +100,13 @@ class Paper:
     """Weight decay of the optimiser."""
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     """`auto` takes bf16 where the device has it."""
-    processes: int = 0
-    """Training processes; 0: one for each GPU."""
 
     def limits(self) -> Limits:
         sizes = ("max_input", "max_output", "max_verdict", "batch_tokens", "generate_tokens")
         counts = ("epochs", "judge_epochs")
         return {
             **{name: at_least(1, getattr(self, name)) for name in (*sizes, *counts)},
-            **{name: at_least(0, getattr(self, name)) for name in ("processes", "batch", "weight_decay")},
+            **{name: at_least(0, getattr(self, name)) for name in ("batch", "weight_decay")},
             "rate": above_0(self.rate),
             "warmup": from_0_to_1(self.warmup),
         }
@@ -128,12 +124,9 @@ class EncoderSettings:
     """Characters in an optimiser step, padding included; taken in parts where memory is short."""
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     """`auto` takes bf16 where the device has it."""
-    processes: int = 0
-    """Training processes, each with a share of every batch; 0: one for each GPU."""
 
     def limits(self) -> Limits:
         return {
-            "processes": at_least(0, self.processes),
             "rate": above_0(self.rate),
             "batch_chars": at_least(1, self.batch_chars),
         }
@@ -220,7 +213,7 @@ class Annotate:
     """Who segments, tags and parses."""
 
     backend: str = "embedded"
-    """`embedded`, or with their extras `ckip` and `ckip-stanza`."""
+    """`embedded`, or with its extra `ckip`."""
     models: str = ""
     """Folder with models of the backend; empty takes those shipped."""
     chunk: int = 1024

@@ -210,43 +210,31 @@ class Checkpoints:
         return (tensors, metadata) if metadata.get("fingerprint") == self.fingerprint else ({}, {})
 
 
-@dataclass(frozen=True, slots=True)
-class SavedModel:
-    """The folder of a model, and the digest it was saved with."""
-
-    folder: Path
-    digest: str
-
-    @property
-    def stands(self) -> bool:
-        """Whether the folder still holds this model."""
-        return any(self._digest_in(self.folder / name) == self.digest for name in ("paper.json", "config.json"))
-
-    def _digest_in(self, path: Path) -> object:
-        try:
-            kept = json.loads(path.read_text("utf-8"))
-        except (OSError, ValueError):
-            return None
-        return kept.get("digest") if isinstance(kept, dict) else None
-
-
-def saved_model(training: Path, fingerprint: str) -> SavedModel | None:
-    """The model that a finished training was settled in, if it still stands."""
+def saved_model(training: Path, fingerprint: str) -> Path | None:
+    """The folder of the model that a finished training was settled in, if it still stands."""
     done = Kept(training).find(fingerprint, slot="done")
     if not done or not done.get("model"):
         return None
-    model = SavedModel(Path(os.path.normpath(training / done["model"])), done["digest"])
-    return model if model.stands else None
+    folder = Path(os.path.normpath(training / done["model"]))
+    return folder if done["digest"] in map(_read_digest, (folder / "paper.json", folder / "config.json")) else None
+
+
+def _read_digest(path: Path) -> object:
+    try:
+        kept = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return kept.get("digest") if isinstance(kept, dict) else None
 
 
 def settle(training: Path, fingerprint: str, folder: Path, digest: str) -> None:
     """Let the weights of a finished training lie in `folder`, where its model was saved, and nowhere else."""
     kept = Kept(training)
-    first, here = saved_model(training, fingerprint), folder.resolve()
-    if first is not None and first.folder.resolve() != here and first.digest == digest:
-        _share(first.folder, folder)
-        return
     done = kept.find(fingerprint, slot="done") or {}
+    first = saved_model(training, fingerprint)
+    if first is not None and first.resolve() != folder.resolve() and done["digest"] == digest:
+        _share(first, folder)
+        return
     kept.put(fingerprint, {**done, "model": os.path.relpath(folder, training), "digest": digest}, slot="done")
     with refusals(training):
         (training / BEST).unlink(missing_ok=True)

@@ -44,15 +44,10 @@ def choose(name: str) -> torch.device:
     return device
 
 
-TRAINER = "BUILDER_TRAINER"
-"""The variable in which a process that was started to train has its own number: its children, which have other work,
-inherit the variable and have other numbers."""
-
-
 def _own_gpu() -> int:
-    """The GPU of this process: that of its rank in a training; workers take one each in turn."""
+    """The GPU of this process: that of its rank under a launcher; workers take one each in turn."""
     number: tuple[int, ...] = getattr(multiprocessing.current_process(), "_identity", ())
-    if "LOCAL_RANK" in os.environ and (not number or os.environ.get(TRAINER) == str(os.getpid())):
+    if "LOCAL_RANK" in os.environ and not number:
         return int(os.environ["LOCAL_RANK"])
     return (number[-1] - 1) % max(1, count_devices("cuda")) if number else 0
 

@@ -26,7 +26,6 @@ from builder.learning import hub
 from builder.reviews.text import clauses
 
 if TYPE_CHECKING:
-    import torch
     from torch import Tensor
 
 Places = NDArray[np.int32]
@@ -60,13 +59,6 @@ class TokenBatch:
     past: Tensor
     place: Tensor
     deepest: int
-
-    def to(self, device: torch.device) -> TokenBatch:
-        """The same on a device."""
-        ids, mask, first, past, place = (
-            tensor.to(device) for tensor in (self.ids, self.mask, self.first, self.past, self.place)
-        )
-        return TokenBatch(ids, mask, first, past, place, self.deepest)
 
 
 def collate_tokens(texts: Sequence[TokenRows], longest: int) -> TokenBatch:
@@ -155,16 +147,6 @@ class Batch:
     sentence: Tensor
     mask: Tensor
     tokens: TokenBatch | None = None
-
-    def to(self, device: torch.device) -> Batch:
-        """The same on a device."""
-        if device == self.ids.device:
-            return self
-        ids, bigrams, clause, sentence, mask = (
-            tensor.to(device) for tensor in (self.ids, self.bigrams, self.clause, self.sentence, self.mask)
-        )
-        tokens = self.tokens.to(device) if self.tokens else None
-        return Batch(ids, bigrams, clause, sentence, mask, tokens)
 
 
 TextEncoder = Callable[[str], Encoded]

@@ -73,7 +73,10 @@ def _refused(what: str, where: str, fix: str) -> ModelError:
     return ModelError(f"no readable model config: {what}", where=where, fix=fix)
 
 
-SAFETENSORS_ONLY = "its weights must be safetensors, for other files can run code when they are read"
+SAFETENSORS_ONLY = (
+    "its weights must be safetensors, for other files can run code when they are read: "
+    "docs/guide/models.md has lines that write them"
+)
 _HUB_SECONDS = 10.0
 """How long the hub may take to say whether it has a model."""
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
@@ -227,12 +230,7 @@ def load_network(auto: str, source: str, *, wanted: str, optional: tuple[str, ..
             what = f"the weights cannot be read, cut short perhaps: {_first_line(error)}"
             if "ignore_mismatched_sizes" in str(error):
                 what = "the weights cannot be read: their shapes are not those of config.json"
-            fix = f"fetch the model again; {SAFETENSORS_ONLY}"
-            if not is_folder(source):
-                fix += (
-                    f". If it has pickles: `hf download {source} --local-dir DIR; builder model convert DIR --out NEW`"
-                )
-            raise ModelError(what, where=source, fix=fix) from error
+            raise ModelError(what, where=source, fix=f"fetch the model again; {SAFETENSORS_ONLY}") from error
     missing = (*sorted(map(str, info["missing_keys"])), *sorted(str(key) for key in info["mismatched_keys"]))
     lacking = [name for name in missing if not any(part in name for part in optional)]
     if lacking:
@@ -267,8 +265,7 @@ def _refuse_pickle(source: str) -> None:
     if not folder.is_dir() or any(folder.glob("*.safetensors")):
         return
     if pickles := pickles_in(folder):
-        fix = f"{SAFETENSORS_ONLY}: `builder model convert {source} --out DIR`, and use DIR"
-        raise ModelError(f"the weights stand in {pickles[0]}, a pickle", where=source, fix=fix)
+        raise ModelError(f"the weights stand in {pickles[0]}, a pickle", where=source, fix=SAFETENSORS_ONLY)
 
 
 def _refuse_foreign_parts(source: str) -> None:

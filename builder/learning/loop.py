@@ -26,7 +26,6 @@ from builder.core.errors import ModelError
 from builder.learning import devices
 from builder.learning.checkpoint import Checkpoints, TrainingPlace
 from builder.learning.encode import batches
-from builder.learning.processes import ALONE, Team
 from builder.learning.task import NetworkConfig, Progress, seed_of
 
 Batch = TypeVar("Batch")
@@ -212,11 +211,10 @@ def course_of(
     config: NetworkConfig,
     seed: int,
     weigh: Callable[[list[int]], float] = len,
-    team: Team = ALONE,
     save_steps: int = 0,
 ) -> Course[list[int]]:
     """The course of an embedded model; lengths that are drawn are drawn before every epoch. `loss` is a mean over what
-    `weigh` counts: a batch is taken in parts of that weight where the device has no memory for it, or a `team` trains.
+    `weigh` counts: a batch is taken in parts of that weight where the device has no memory for it.
     """
     now = list(lengths(0) if callable(lengths) else lengths)
 
@@ -237,14 +235,13 @@ def course_of(
 
     def gradient(chosen: list[int], step: TrainingStep) -> float:
         if save_steps and step.index and step.index % save_steps == 0:  # where a killed run goes on
-            torch.manual_seed(seed_of(seed, "dropout", step.epoch, step.index) + team.number)
-        parts, whole = [own] if (own := team.own(chosen)) else [], weigh(chosen)
+            torch.manual_seed(seed_of(seed, "dropout", step.epoch, step.index))
+        parts, whole = [chosen], weigh(chosen)
         while (value := devices.attempt(partial(backward, parts, whole))) is None:
             longest = max(parts, key=len)
             at = parts.index(longest)
             parts[at : at + 1] = devices.halve(longest)
-        team.sum_gradients(network)
-        return team.sum(value)
+        return value
 
     return Course(
         epochs=config.epochs,
@@ -258,9 +255,7 @@ def course_of(
         size=lambda chosen: sum(now[i] for i in chosen),
         expected=config.epochs * sum(now),
         save_steps=save_steps,
-        around=lambda epoch: scope(
-            config.threads, seed_of(seed, "dropout", epoch) + team.number, devices.device_of(network)
-        ),
+        around=lambda epoch: scope(config.threads, seed_of(seed, "dropout", epoch), devices.device_of(network)),
     )
 
 

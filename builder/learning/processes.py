@@ -1,46 +1,34 @@
-"""Several processes for one training: accelerate for one process, several on one machine, or those that a launcher has
-started.
+"""Several processes for one training of the profile `paper`: those that a launcher has started.
 
-In: a config. Out: an Accelerator whose global state ends with its context, a network ready to predict, and a training
-spread over processes. Started by `accelerate launch` in several processes, on one machine or many, the program runs
+In: a config. Out: an Accelerator whose global state ends with its context, a network ready to predict, and the sums
+on which processes agree. Started by `accelerate launch` in several processes, on one machine or many, the program runs
 in rank 0 alone; the others lend a hand with training.
-
-The processes that train one network together: who takes which rows, and how their gradients become one.
 """
 
 from __future__ import annotations
 
 import os
-import socket
-import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import torch
-from torch import multiprocessing, nn
-from torch.multiprocessing.spawn import ProcessException, start_processes
+from torch import nn
 
 from builder.core.errors import ModelError, install_command
-from builder.learning.devices import TRAINER, choose, takes_bf16
+from builder.learning.devices import choose, takes_bf16
 from builder.learning.task import Progress
 
 Worker = Callable[[Progress | None, tuple[Any, ...]], None]
 
 
 class DeviceConfig(Protocol):
-    """What a config says of devices: threads and processes (0: one a GPU), `device` (a GPU by its number is used
-    alone), and `precision`: auto, bf16 or fp32.
-    """
+    """What a config says of devices: threads, `device`, and `precision`: auto, bf16 or fp32."""
 
     @property
     def threads(self) -> int: ...
-
-    @property
-    def processes(self) -> int: ...
 
     @property
     def precision(self) -> str: ...
@@ -112,55 +100,14 @@ def agreed(accelerator: Any, value: float, how: str) -> float:
     return float(every.max() if how == "max" else every.sum())
 
 
-def processes(config: DeviceConfig) -> int:
-    """How many processes train: as configured, else one for each GPU, and one where the device is a certain one."""
-    several = config.device in ("auto", "cuda")
-    return config.processes or (max(1, torch.cuda.device_count()) if several else 1)
-
-
-def spread(worker: Worker, arguments: tuple[Any, ...], count: int, progress: Progress | None) -> None:
-    """Run `worker(progress, arguments)` in `count` processes of this machine that know each other (nccl on GPUs, else
-    gloo).
-
-    Rank 0 reports progress through a pipe. An error in one ends all and is a ModelError here.
-    """
-    reader, writer = multiprocessing.get_context("spawn").Pipe(duplex=False)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    running = start_processes(
-        _worker, (count, port, writer, worker, arguments), count, join=False, start_method="spawn"
-    )  # type: ignore[no-untyped-call]
-    try:
-        while not running.join(timeout=0.2):
-            while reader.poll():
-                report = reader.recv()
-                if progress:
-                    progress(*report)
-    except ProcessException as error:
-        last = (str(error).strip().splitlines() or ["it was killed"])[-1]
-        raise ModelError(
-            f"a training process failed: {last}", where=f"process {error.error_index + 1} of {count}"
-        ) from error
-    finally:
-        for process in running.processes:
-            if process.is_alive():
-                process.terminate()
-
-
 def launched() -> int:
     """The processes that a launcher (`accelerate launch`, torchrun) started this program in; 1 if none did."""
     return int(os.environ["WORLD_SIZE"]) if {"RANK", "LOCAL_RANK", "WORLD_SIZE"} <= os.environ.keys() else 1
 
 
-def rank() -> int:
-    """The number of this process among those of one training, from 0."""
-    return int(os.environ["RANK"]) if launched() > 1 else 0
-
-
 def first() -> bool:
     """Whether this process does all but the training: it is the only one, or rank 0 of those that were launched."""
-    return rank() == 0
+    return launched() == 1 or os.environ["RANK"] == "0"
 
 
 def together(worker: Worker, arguments: tuple[Any, ...], progress: Progress | None) -> None:
@@ -194,126 +141,6 @@ def _group() -> None:
     if not torch.distributed.is_initialized():
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
         torch.distributed.init_process_group(backend, timeout=timedelta(days=30))
-
-
-def _worker(rank: int, count: int, port: int, writer: Any, worker: Worker, arguments: tuple[Any, ...]) -> None:
-    os.environ |= {
-        "RANK": str(rank),
-        "LOCAL_RANK": str(rank),
-        "WORLD_SIZE": str(count),
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
-        TRAINER: str(os.getpid()),
-    }
-    reported = 0.0
-
-    def progress(done: int, total: int, note: str) -> None:
-        nonlocal reported
-        if done == total or time.monotonic() - reported > 0.5:
-            reported = time.monotonic()
-            writer.send((done, total, note))
-
-    worker(progress if rank == 0 else None, arguments)
-    if torch.distributed.is_initialized():
-        torch.distributed.destroy_process_group()
-
-
-Item = TypeVar("Item")
-Answer = TypeVar("Answer")
-Model = TypeVar("Model", covariant=True)
-
-
-class Training(Protocol[Model]):
-    """A training that every process of a team can do its share of."""
-
-    def __call__(self, *, progress: Progress | None = None, team: Team = ...) -> Model: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Team:
-    """The processes of one training; without an `accelerator` there is this one alone."""
-
-    accelerator: Any = None
-
-    @property
-    def number(self) -> int:
-        """The number of this process, from 0."""
-        return int(self.accelerator.process_index) if self.accelerator else 0
-
-    @property
-    def count(self) -> int:
-        """How many there are."""
-        return int(self.accelerator.num_processes) if self.accelerator else 1
-
-    @property
-    def main(self) -> bool:
-        """Whether this process writes checkpoints."""
-        return self.number == 0
-
-    def meet(self) -> None:
-        """Wait for the others."""
-        if self.count > 1:
-            self.accelerator.wait_for_everyone()
-
-    def own(self, items: Sequence[Item]) -> list[Item]:
-        """This process's share: every n-th item."""
-        return list(items[self.number :: self.count])
-
-    def sum(self, value: float) -> float:
-        """The sum of what the processes have."""
-        return agreed(self.accelerator, value, "sum") if self.count > 1 else value
-
-    def sum_gradients(self, network: nn.Module) -> None:
-        """Give each process the sum of all gradients; a weight that none has one for stays without."""
-        if self.count > 1:
-            sum_gradients(self.accelerator, network)
-
-    def map(self, work: Callable[[list[Item]], Sequence[Answer]], items: Sequence[Item]) -> list[Answer]:
-        """`work` on all items, each process doing its share, and every process getting all answers in order."""
-        mine = list(work(self.own(items)))
-        if self.count == 1:
-            return mine
-        from accelerate.utils import gather_object
-
-        shares: list[list[Answer]] = gather_object([mine])
-        return [shares[place % self.count][place // self.count] for place in range(len(items))]
-
-
-ALONE = Team()
-
-
-@dataclass(frozen=True, slots=True)
-class TeamConfig:
-    """The device of a team and its CPU threads. Networks choose their precision themselves, where they need it."""
-
-    device: str
-    threads: int
-    processes: int
-    precision: str = "fp32"
-
-
-@contextmanager
-def team_on(config: TeamConfig) -> Iterator[Team]:
-    """The team that this process is in; it knows the others from its environment."""
-    with accelerated(config) as accelerator:
-        yield Team(accelerator)
-
-
-def train_in_team(training: Training[Model], config: TeamConfig, progress: Progress | None) -> Model:
-    """What a training makes that `config.processes` processes of this machine do together, or those that a launcher
-    started. They leave its checkpoints, in which it finds itself done here.
-    """
-    if launched() > 1:
-        together(_train_share, (training, config), progress)
-    elif config.processes > 1:
-        spread(_train_share, (training, config), config.processes, progress)
-    return training(progress=progress)
-
-
-def _train_share(progress: Progress | None, work: tuple[Training[object], TeamConfig]) -> None:
-    training, config = work
-    with team_on(config) as team:
-        training(progress=progress, team=team)
 
 
 def sum_gradients(accelerator: Any, network: nn.Module) -> None:

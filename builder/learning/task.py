@@ -144,7 +144,7 @@ class DiscriminatorConfig(NetworkConfig):
 @dataclass(frozen=True, slots=True)
 class EncoderTuning:
     """How a pretrained encoder is fine-tuned: `rate` is that of its top layer, each one below takes `layer_decay` of
-    the one above; `precision` is auto, bf16 or fp32; `gradient_checkpointing` trades time for memory.
+    the one above; `precision` is auto, bf16 or fp32. `gradient_checkpointing` is always off; digests of models hold it.
     """
 
     rate: float = 3e-5

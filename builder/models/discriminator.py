@@ -24,11 +24,10 @@ from builder.core.errors import ModelError
 from builder.core.records import POLARITIES, VERDICTS, Verdict
 from builder.core.wording import counted
 from builder.learning.checkpoint import Checkpoints, fingerprint, tensor_digest
-from builder.learning.devices import device_of, in_parts
+from builder.learning.devices import device_of, in_parts, place
 from builder.learning.encode import Encoded, IntArray, TextEncoder, batches, collate
 from builder.learning.loop import course_of, optimizer_of, scope
 from builder.learning.loop import train as learn
-from builder.learning.processes import ALONE, Team
 from builder.learning.task import DiscriminatorConfig, Example, JudgedReview, Progress, seed_of
 from builder.models.network import CharacterFoundation, Foundation, PairScorer, Spans, TextContext
 
@@ -54,7 +53,7 @@ class DiscriminatorNetwork(nn.Module):
 
     def forward(self, items: Sequence[EncodedReview]) -> Tensor:
         device = device_of(self)
-        batch = collate([item.text for item in items]).to(device)
+        batch = place(collate([item.text for item in items]), device)
         context = TextContext.of(batch, self.trunk(batch))
         row = torch.from_numpy(np.repeat(np.arange(len(items)), [len(item.triplets) for item in items])).to(device)
         flat = torch.from_numpy(np.concatenate([item.triplets for item in items]).astype(np.int64)).to(device)
@@ -147,11 +146,9 @@ def train_discriminator(
     checkpoints: Path,
     progress: Progress | None = None,
     foundation: Foundation | None = None,
-    team: Team = ALONE,
 ) -> Discriminator:
     """Train from the base weights of `seed`; the epoch with the best accuracy on `valid` wins, without `valid` the
-    last. Without a `foundation` it stands on the characters of its training texts. Of a `team` every process is given
-    the same and returns the same.
+    last. Without a `foundation` it stands on the characters of its training texts.
 
     Raises ModelError where there is nothing to learn.
     """
@@ -175,16 +172,14 @@ def train_discriminator(
         return functional.nll_loss(network(batch), wanted.to(base.device))
 
     def evaluate() -> float:
-        judged = team.map(lambda own: probabilities(network, base.device, config, own), held_out)
-        return accuracy(judged, held_out)
+        return accuracy(probabilities(network, base.device, config, held_out), held_out)
 
     def count_verdicts(chosen: list[int]) -> float:
         return float(sum(len(items[i].verdicts) for i in chosen))
 
     unique = identify_training(train, valid, config, seed, base.mark)
-    course = course_of(network, [len(item.text) for item in items], loss, evaluate, config, seed, count_verdicts, team)
-    place = Checkpoints(checkpoints, unique, main=team.main, meet=team.meet)
-    fitted = learn(network, optimizer_of(network, config), course, place, progress)
+    course = course_of(network, [len(item.text) for item in items], loss, evaluate, config, seed, count_verdicts)
+    fitted = learn(network, optimizer_of(network, config), course, Checkpoints(checkpoints, unique), progress)
     facts = {
         "valid_accuracy": fitted.score,
         "epoch": fitted.epoch,

@@ -4,11 +4,6 @@ In: a hub name or a folder, through builder.learning.hub. Out: an `EncoderFounda
 tokens through the tokenizer's offsets, whatever the tokenizer; a character of several tokens gets their mean, the
 characters of one token know their place in it. A text longer than the encoder reads is read in rows. Training steps
 are smaller the deeper a layer lies (Howard and Ruder 2018).
-
-The layers of BERT (Devlin et al. 2019, section 3.1), with the names that transformers gives their weights.
-
-A shipped reader stands on them: importing transformers' own takes longer than reading a page of reviews. Configs that
-ask for anything else than the plain model are left to transformers.
 """
 
 from __future__ import annotations
@@ -16,18 +11,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from builder.core.errors import ModelError
 from builder.core.files import write_atomically
@@ -47,98 +38,14 @@ from builder.learning.encode import (
 from builder.learning.hub import require_plain
 from builder.learning.task import EncoderTuning, NetworkConfig
 from builder.models.network import Trunk, base_weights
-from builder.models.serving import TOKENIZER, WANTED_ENCODER, is_plain, read_tokenizer, require_class
+from builder.models.serving import (
+    TOKENIZER,
+    WANTED_ENCODER,
+    read_tokenizer,
+    require_class,
+    require_known,
+)
 
-# ---- BERT
-
-
-class Bert(nn.Module):
-    """Tokens in context: ids and mask [R, T] -> [R, T, hidden_size]."""
-
-    def __init__(self, config: Mapping[str, Any]) -> None:
-        super().__init__()
-        self.config = SimpleNamespace(**config)
-        self.embeddings = _Embeddings(config)
-        self.encoder = nn.ModuleDict(
-            {"layer": nn.ModuleList(_Layer(config) for _ in range(int(config["num_hidden_layers"])))}
-        )
-
-    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> SimpleNamespace:
-        hidden = self.embeddings(input_ids)
-        seen = attention_mask.bool()[:, None, None, :]
-        layers = self.encoder["layer"]
-        assert isinstance(layers, nn.ModuleList)
-        for layer in layers:
-            hidden = layer(hidden, seen)
-        return SimpleNamespace(last_hidden_state=hidden)
-
-    def get_input_embeddings(self) -> nn.Module:
-        """The vectors of tokens, by the name that transformers gives the method."""
-        return self.embeddings.word_embeddings
-
-
-class _Embeddings(nn.Module):
-    def __init__(self, config: Mapping[str, Any]) -> None:
-        super().__init__()
-        width = int(config["hidden_size"])
-        self.word_embeddings = nn.Embedding(int(config["vocab_size"]), width, padding_idx=config.get("pad_token_id"))
-        self.position_embeddings = nn.Embedding(int(config["max_position_embeddings"]), width)
-        self.token_type_embeddings = nn.Embedding(int(config["type_vocab_size"]), width)
-        self.LayerNorm = nn.LayerNorm(width, eps=float(config["layer_norm_eps"]))
-        self.dropout = nn.Dropout(float(config["hidden_dropout_prob"]))
-
-    def forward(self, ids: Tensor) -> Tensor:
-        at = torch.arange(ids.shape[1], device=ids.device)
-        summed = self.word_embeddings(ids) + self.position_embeddings(at) + self.token_type_embeddings.weight[0]
-        out: Tensor = self.dropout(self.LayerNorm(summed))
-        return out
-
-
-class _Layer(nn.Module):
-    def __init__(self, config: Mapping[str, Any]) -> None:
-        super().__init__()
-        width, inner = int(config["hidden_size"]), int(config["intermediate_size"])
-        self.heads, self.attention_dropout = (
-            int(config["num_attention_heads"]),
-            float(config["attention_probs_dropout_prob"]),
-        )
-        own = {name: nn.Linear(width, width) for name in ("query", "key", "value")}
-        self.attention = nn.ModuleDict({"self": nn.ModuleDict(own), "output": _Output(width, width, config)})
-        self.intermediate = nn.ModuleDict({"dense": nn.Linear(width, inner)})
-        self.output = _Output(inner, width, config)
-
-    def forward(self, hidden: Tensor, seen: Tensor) -> Tensor:
-        rows, length, width = hidden.shape
-        own = self.attention["self"]
-        assert isinstance(own, nn.ModuleDict)
-        query, key, value = (
-            own[name](hidden).view(rows, length, self.heads, -1).transpose(1, 2) for name in ("query", "key", "value")
-        )
-        dropped = self.attention_dropout if self.training else 0.0
-        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=seen, dropout_p=dropped)
-        attended = self.attention["output"](mixed.transpose(1, 2).reshape(rows, length, width), hidden)
-        out: Tensor = self.output(functional.gelu(self.intermediate["dense"](attended)), attended)
-        return out
-
-
-class _Output(nn.Module):
-    """A linear layer whose result is added to what it was made of, and normed."""
-
-    def __init__(self, inner: int, width: int, config: Mapping[str, Any]) -> None:
-        super().__init__()
-        self.dense = nn.Linear(inner, width)
-        self.LayerNorm = nn.LayerNorm(width, eps=float(config["layer_norm_eps"]))
-        self.dropout = nn.Dropout(float(config["hidden_dropout_prob"]))
-
-    def forward(self, hidden: Tensor, before: Tensor) -> Tensor:
-        out: Tensor = self.LayerNorm(self.dropout(self.dense(hidden)) + before)
-        return out
-
-
-# ---- Encoders as foundations
-
-MAX_UNKNOWN = 0.05
-"""The highest share of the reviews' characters that a tokenizer may not know."""
 _UNSTABLE = ("_name_or_path", "transformers_version", "dtype", "torch_dtype")
 _LAYER = re.compile(r"\blayers?\.(\d+)\.")
 
@@ -179,8 +86,8 @@ class EncoderTrunk(Trunk):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncoderFoundation:
-    """A pretrained encoder: its config, its tokenizer as JSON, how it is trained, the device it runs on, and how many
-    processes train (0: one a GPU). `weights` are those that training starts from; a saved model needs none.
+    """A pretrained encoder: its config, its tokenizer as JSON, how it is trained, and the device it runs on. `weights`
+    are those that training starts from; a saved model needs none.
     """
 
     config: Mapping[str, Any]
@@ -188,15 +95,8 @@ class EncoderFoundation:
     tuning: EncoderTuning
     vocabulary: Vocabulary = field(default_factory=lambda: Vocabulary(()))
     chosen_device: str = "auto"
-    processes: int = 0
     weights: Mapping[str, Tensor] | None = None
     mark: str = ""
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Weights go to other processes as arrays: torch would use shared memory, of which containers have little."""
-        own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "weights"}
-        arrays = {name: tensor.numpy() for name, tensor in self.weights.items()} if self.weights is not None else None
-        return _of_arrays, (own, arrays)
 
     @property
     def settings(self) -> Mapping[str, object]:
@@ -210,10 +110,6 @@ class EncoderFoundation:
     def device(self) -> torch.device:
         return devices.choose(self.chosen_device)
 
-    @property
-    def training_processes(self) -> int:
-        return self.processes or max(1, devices.count_gpus(self.chosen_device))
-
     def make_tokens(self) -> CharacterTokens:
         """What cuts texts into this encoder's tokens."""
         return token_maker(self.tokenizer, self.config)
@@ -222,13 +118,7 @@ class EncoderFoundation:
         return text_encoder(self.vocabulary, config.bigram_buckets, self.make_tokens())
 
     def make_trunk(self, config: NetworkConfig) -> nn.Module:
-        if is_plain(self.config) and not self.tuning.gradient_checkpointing:
-            encoder: Any = Bert(self.config)
-        else:
-            encoder = _without_pooler(hub.make_network("AutoModel", self.config, "encoder.base"))
-        if self.tuning.gradient_checkpointing:
-            enable = getattr(encoder, "activation_checkpointing_enable", encoder.gradient_checkpointing_enable)
-            enable({"use_reentrant": False})
+        encoder = _without_pooler(hub.make_network("AutoModel", self.config, "encoder.base"))
         return EncoderTrunk(encoder.float(), self.vocabulary, config, self.tuning)
 
     def begin(self, trunk: nn.Module, seed: int) -> None:
@@ -238,12 +128,6 @@ class EncoderFoundation:
 
     def write_files(self, folder: Path) -> None:
         write_atomically(folder / TOKENIZER, self.tokenizer.encode())
-
-
-def _of_arrays(own: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]] | None) -> EncoderFoundation:
-    """A foundation that arrives in another process."""
-    weights = {name: torch.from_numpy(array) for name, array in arrays.items()} if arrays is not None else None
-    return EncoderFoundation(**own, weights=weights)
 
 
 def load_encoder(source: str, tuning: EncoderTuning, device: str = "auto") -> EncoderFoundation:
@@ -273,37 +157,17 @@ def read_encoder(settings: Mapping[str, Any], folder: Path) -> EncoderFoundation
 
 
 def check_characters(foundation: EncoderFoundation, texts: Iterable[str], source: str) -> float:
-    """The share of the characters of `texts` that the tokenizer does not know; ModelError above MAX_UNKNOWN."""
-    share, missing = unknown_characters(foundation.tokenizer, texts)
-    if share > MAX_UNKNOWN:
-        most = f"{100 * MAX_UNKNOWN:.0f}%"
-        what = f"the tokenizer does not know {100 * share:.1f}% of the reviews' characters, {missing} for example"
-        raise ModelError(f"{what} (at most {most})", where=source, fix="use a multilingual or Chinese encoder")
-    return share
-
-
-def unknown_characters(written: str, texts: Iterable[str]) -> tuple[float, str]:
-    """The share of the characters (spaces aside, each occurrence counted) that a tokenizer, `written` as JSON, does not
-    know, and the commonest of those.
-    """
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_str(written)
+    """The share of the characters of `texts` that the tokenizer does not know; ModelError where it is high."""
+    tokenizer = hub.parse_tokenizer(foundation.tokenizer, source)
     tokenizer.no_padding()
-    unknown = {i for i, token in _special_tokens(written) if "unk" in token.lower()}
-    seen = Counter(char for text in texts for char in text if not char.isspace())
+    added = json.loads(foundation.tokenizer).get("added_tokens", [])
+    unknown = {int(token["id"]) for token in added if "unk" in str(token["content"]).lower()}
 
     def is_unknown(char: str) -> bool:
         ids = tokenizer.encode(without_surrogates(char), add_special_tokens=False).ids
         return not ids or not unknown.isdisjoint(ids)
 
-    missing = {char: times for char, times in seen.items() if is_unknown(char)}
-    worst = "".join(sorted(missing, key=lambda char: (-missing[char], char))[:10])
-    return sum(missing.values()) / max(1, seen.total()), worst
-
-
-def _special_tokens(tokenizer: str) -> list[tuple[int, str]]:
-    return [(int(token["id"]), str(token["content"])) for token in json.loads(tokenizer).get("added_tokens", [])]
+    return require_known(is_unknown, texts, source)
 
 
 def _without_pooler(network: Any) -> Any:

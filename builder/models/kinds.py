@@ -77,7 +77,7 @@ def train_referee(
 
     paper = config.paper
     numbers = paper_numbers(config, paper.judge_epochs, paper.max_verdict)
-    made = train_referee(train, valid, paper.base, paper.constrained, numbers, config.seed, checkpoints, progress)
+    made = train_referee(train, valid, paper.base, numbers, config.seed, checkpoints, progress)
     save(made, folder)
     settle(checkpoints, Kept(checkpoints).key_in("done"), folder, made.digest)
     return made
@@ -110,8 +110,8 @@ def _needed_modules(config: Config) -> Iterator[tuple[str, str, str]]:
     libraries = {"encoder": ("torch", "transformers"), "paper": ("torch", "transformers", "accelerate")}
     for name in libraries.get(config.profile, ()):
         yield name, f"the profile {config.profile}", "paper"
-    if config.annotate.backend.startswith("ckip"):
-        yield "ckip_transformers", f"the backend {config.annotate.backend}", "ckip"
+    if config.annotate.backend == "ckip":
+        yield "ckip_transformers", "the backend ckip", "ckip"
     if config.profile == "embedded" and config.discriminate.mode == "paper":
         yield "torch", 'discriminate.mode = "paper"', "train"
     if trained := config.profile == "embedded" and sorted(set(config.self_train.variants) - {"E"}):
@@ -131,7 +131,7 @@ def load_foundation(config: Config, texts: Iterable[str]) -> Foundation | None:
     texts, again = tee(texts)
     check_characters(foundation, texts, config.encoder.base)
     vocabulary = Vocabulary.of(again, TaggerConfig().min_count)
-    return replace(foundation, vocabulary=vocabulary, processes=config.encoder.processes)
+    return replace(foundation, vocabulary=vocabulary)
 
 
 def tuning_of(config: Config) -> EncoderTuning:
@@ -165,7 +165,7 @@ def paper_numbers(config: Config, epochs: int, longest: int) -> Seq2SeqConfig:
 
 
 _NUMBERS = (
-    "max_input", "batch_tokens", "generate_tokens", "batch", "rate", "warmup", "weight_decay", "precision", "processes",
+    "max_input", "batch_tokens", "generate_tokens", "batch", "rate", "warmup", "weight_decay", "precision",
 )  # fmt: skip
 
 
@@ -173,7 +173,7 @@ def paper_asking(config: Config) -> Asking:
     """How the profile `paper` asks its model."""
     from builder.models.paper.templates import Asking
 
-    return Asking(config.paper.template, config.paper.given_aspects, config.paper.constrained)
+    return Asking(config.paper.template, config.paper.given_aspects)
 
 
 def find_asked(model: TripletModel) -> Writer | None:

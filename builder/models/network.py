@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, Self, TypeVar
+from typing import Protocol, Self
 
 import numpy as np
 import torch
@@ -22,8 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from builder.learning.encode import PAD, SPECIAL, Batch, Encoder, TextEncoder, Vocabulary
-from builder.learning.processes import TeamConfig, Training, train_in_team
-from builder.learning.task import NetworkConfig, Progress
+from builder.learning.task import NetworkConfig
 from builder.models.text_reading import DILATIONS, DISTANCES
 
 # ---- Layers
@@ -206,8 +205,6 @@ def base_weights(trunk: Trunk, vocabulary: Vocabulary, seed: int) -> None:
 
 # ---- Foundations
 
-Model = TypeVar("Model")
-
 
 class Foundation(Protocol):
     """How texts are read, whatever is found in them."""
@@ -215,43 +212,26 @@ class Foundation(Protocol):
     @property
     def settings(self) -> Mapping[str, object]:
         """What a model's config.json and its digest say of it."""
-        ...
 
     @property
     def mark(self) -> str:
         """What sets trainings on it apart from trainings on another one."""
-        ...
 
     @property
     def device(self) -> torch.device:
         """Where networks on it run."""
-        ...
-
-    @property
-    def chosen_device(self) -> str:
-        """The device by its setting: each process finds its own GPU under `auto` and `cuda`."""
-        ...
-
-    @property
-    def training_processes(self) -> int:
-        """How many processes train networks on it: each one of its own, or all together one."""
-        ...
 
     def make_encoder(self, config: NetworkConfig) -> TextEncoder:
         """What turns a text into arrays."""
-        ...
 
     def make_trunk(self, config: NetworkConfig) -> nn.Module:
         """A network that turns a Batch into vectors of characters [B, T, width]."""
-        ...
 
     def begin(self, trunk: nn.Module, seed: int) -> None:
         """Give a new trunk the weights that training starts from."""
-        ...
 
     def write_files(self, folder: Path) -> None:
         """What a saved model needs beside config.json and weights."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -277,14 +257,6 @@ class CharacterFoundation:
     def device(self) -> torch.device:
         return torch.device("cpu")
 
-    @property
-    def chosen_device(self) -> str:
-        return "cpu"
-
-    @property
-    def training_processes(self) -> int:
-        return 1  # a training takes all CPU threads that it is given
-
     def make_encoder(self, config: NetworkConfig) -> TextEncoder:
         return Encoder(self.vocabulary, config.bigram_buckets)
 
@@ -297,13 +269,3 @@ class CharacterFoundation:
 
     def write_files(self, folder: Path) -> None:
         """None: config.json holds the vocabulary."""
-
-
-def train_on(
-    foundation: Foundation | None, training: Training[Model], threads: int, progress: Progress | None
-) -> Model:
-    """The model of a training, which the processes of its foundation do together; without one it is done here."""
-    if foundation is None:
-        return training(progress=progress)
-    team = TeamConfig(foundation.chosen_device, threads, foundation.training_processes)
-    return train_in_team(training, team, progress)

@@ -65,11 +65,11 @@ def train_once(fingerprint: str, checkpoints: Path, folder: Path, device: str, t
     """
     if settled := saved_model(checkpoints, fingerprint):
         try:
-            model = cast("Model", load(settled.folder, device))
+            model = cast("Model", load(settled, device))
         except ModelError:
             Kept(checkpoints).put(fingerprint, {}, slot="done")
         else:
-            if settled.folder.resolve() != folder.resolve():
+            if settled.resolve() != folder.resolve():
                 save(model, folder)
             settle(checkpoints, fingerprint, folder, model.digest)  # a kill may have left its checkpoints
             return model

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from builder.learning import hub
 
 WANTED_ENCODER = "a complete encoder such as hfl/chinese-macbert-base"
 WANTED_WRITER = "one such as google/mt5-base, google/mt5-small"
+MAX_UNKNOWN = 0.05
+"""The highest share of the reviews' characters that a tokenizer may not know."""
 FORMAT = 1
 TOKENIZER = "tokenizer.json"
 _ACTIVATION, _POSITIONS = "gelu", (None, "absolute")
@@ -54,7 +57,7 @@ def is_writer(config: Any) -> bool:
 
 
 def is_plain(config: Mapping[str, Any]) -> bool:
-    """Whether a config is of an encoder that `Bert` reads as transformers does."""
+    """Whether a config is of the plain BERT (Devlin et al. 2019, section 3.1), which numpy reads, too."""
     width, heads = config.get("hidden_size"), config.get("num_attention_heads")
     return (
         config.get("model_type") == "bert"
@@ -67,6 +70,26 @@ def is_plain(config: Mapping[str, Any]) -> bool:
         and not config.get("is_decoder")
         and not config.get("add_cross_attention")
     )
+
+
+def find_unknown(is_unknown: Callable[[str], bool], texts: Iterable[str]) -> tuple[float, str]:
+    """The share of the characters (spaces aside, each occurrence counted) that a tokenizer does not know, and the
+    commonest of those.
+    """
+    seen = Counter(char for text in texts for char in text if not char.isspace())
+    missing = {char: times for char, times in seen.items() if is_unknown(char)}
+    worst = "".join(sorted(missing, key=lambda char: (-missing[char], char))[:10])
+    return sum(missing.values()) / max(1, seen.total()), worst
+
+
+def require_known(is_unknown: Callable[[str], bool], texts: Iterable[str], source: str) -> float:
+    """The share of the characters of `texts` that a tokenizer does not know; ModelError above MAX_UNKNOWN."""
+    share, missing = find_unknown(is_unknown, texts)
+    if share > MAX_UNKNOWN:
+        most = f"{100 * MAX_UNKNOWN:.0f}%"
+        what = f"the tokenizer does not know {100 * share:.1f}% of the reviews' characters, {missing} for example"
+        raise ModelError(f"{what} (at most {most})", where=source, fix="use a multilingual or Chinese model")
+    return share
 
 
 def read_model_settings(path: Path) -> dict[str, Any]:

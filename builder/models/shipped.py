@@ -146,8 +146,8 @@ def _open(path: Path, reader: TextReader, fix: str) -> ShippedModel:
 
 def _load_reader(folder: Path, device: str) -> TextReader:
     """The reader on a GPU by torch, elsewhere by numpy, which takes less time than torch and no import of it."""
-    if device not in ("auto", "cpu") and find_spec("torch") is None:
-        raise ModelError(f"the device {device} needs torch", fix=install_command("train"))
+    if device not in ("auto", "cpu") and not _has_networks():
+        raise ModelError(f"the device {device} needs torch and transformers", fix=install_command("paper"))
     if may_take_gpu(device):
         from builder.learning import devices
         from builder.models.saved import load
@@ -162,7 +162,11 @@ def _load_reader(folder: Path, device: str) -> TextReader:
 
 def may_take_gpu(device: str) -> bool:
     """Whether a reader on the device may run on a GPU, by what can be told without importing torch."""
-    return has_gpu(device) and find_spec("torch") is not None
+    return has_gpu(device) and _has_networks()
+
+
+def _has_networks() -> bool:
+    return None not in (find_spec("torch"), find_spec("transformers"))
 
 
 def write_taught(folder: Path, shipped: Path, combiner: Combiner) -> None:

@@ -20,11 +20,10 @@ from builder.core.errors import ModelError
 from builder.core.records import POLARITIES, Element, Span, Triplet
 from builder.core.wording import counted
 from builder.learning.checkpoint import Checkpoints, fingerprint, tensor_digest
-from builder.learning.devices import device_of, in_parts
+from builder.learning.devices import device_of, in_parts, place
 from builder.learning.encode import TextEncoder, batches, collate, windows
 from builder.learning.loop import course_of, optimizer_of, scope
 from builder.learning.loop import train as learn
-from builder.learning.processes import ALONE, Team
 from builder.learning.task import Example, Progress, TaggerConfig, seed_of
 from builder.models.network import CharacterFoundation, Foundation, Spans, TextContext
 from builder.models.tagger_network import TaggerNetwork, Window
@@ -119,7 +118,7 @@ def read_texts(
 
 def _score(network: TaggerNetwork, pieces: Sequence[Piece], floor: float) -> Scores:
     """What the network says of the places that are asked about, and the pairs of a probability of `floor` and more."""
-    batch = collate([piece.encoded for piece in pieces]).to(device_of(network))
+    batch = place(collate([piece.encoded for piece in pieces]), device_of(network))
     context = network.context(batch)
     table = network.table(context.hidden, batch.mask)
     known = OddsTable(np.empty((0, 3), np.float32), np.empty((0, 3), np.float32))
@@ -178,11 +177,10 @@ def train_tagger(
     checkpoints: Path,
     progress: Progress | None = None,
     foundation: Foundation | None = None,
-    team: Team = ALONE,
     start: Tagger | None = None,
 ) -> Tagger:
     """Train from the base weights of `seed`, or on from those of `start`; the epoch and the threshold with the best
-    exact micro triplet F1 on `valid` win. Of a `team` every process is given the same and returns the same.
+    exact micro triplet F1 on `valid` win.
 
     Without `valid` the last epoch is taken at threshold 0.5. Without a `foundation` the tagger stands on the
     characters of its training texts. Raises ModelError where there is nothing to learn.
@@ -211,8 +209,7 @@ def train_tagger(
     def reach() -> tuple[float, float]:
         if not texts:
             return 0.5, 0.0
-        proposed = team.map(lambda own: propose(network, base, config, own, THRESHOLDS[0]), texts)
-        return best_threshold(proposed, gold)
+        return best_threshold(propose(network, base, config, texts, THRESHOLDS[0]), gold)
 
     def loss(chosen: list[int]) -> torch.Tensor:
         return network.loss([items[i] for i in chosen])
@@ -220,9 +217,8 @@ def train_tagger(
     mark = f"{base.mark} on {start.digest}" if start else base.mark
     unique = identify_training(train, valid, config, seed, mark)
     lengths = [len(item.text) for item in items]
-    course = course_of(network, lengths, loss, lambda: reach()[1], config, seed, team=team, save_steps=_SAVE_STEPS)
-    place = Checkpoints(checkpoints, unique, main=team.main, meet=team.meet)
-    fitted = learn(network, optimizer_of(network, config), course, place, progress)
+    course = course_of(network, lengths, loss, lambda: reach()[1], config, seed, save_steps=_SAVE_STEPS)
+    fitted = learn(network, optimizer_of(network, config), course, Checkpoints(checkpoints, unique), progress)
     facts = {
         "valid_f1": fitted.score,
         "epoch": fitted.epoch,

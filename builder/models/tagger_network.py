@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.learning.devices import device_of
+from builder.learning.devices import device_of, place
 from builder.learning.encode import Batch, Encoded, IntArray, collate
 from builder.learning.task import TaggerConfig
 from builder.models.network import Foundation, PairScorer, Spans, SpanVector, TextContext, gap
@@ -148,7 +148,7 @@ class TaggerNetwork(nn.Module):
     def loss(self, windows: Sequence[Window]) -> Tensor:
         """Negative log-likelihood of spans, pairs, polarities and core bits, per window."""
         device = device_of(self)
-        batch = collate([window.text for window in windows]).to(device)
+        batch = place(collate([window.text for window in windows]), device)
         gold = _gold(windows, device)
         context = self.context(batch)
         table = self.table(context.hidden, batch.mask)

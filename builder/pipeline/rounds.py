@@ -159,7 +159,6 @@ def train_extractor(context: Context, name: str, ids: list[int], shown: ModelBar
     """The model of this name, trained on stored triplets by id and left in the working directory. `shared` names the
     same training by another name.
     """
-    from builder.models.network import train_on
     from builder.models.saved import train_once
     from builder.models.tagger import identify_training, train_tagger
 
@@ -173,15 +172,9 @@ def train_extractor(context: Context, name: str, ids: list[int], shown: ModelBar
     chars = sum(len(example.text) for example in train)
     settings = kinds.training_settings(TaggerConfig, config, config.self_train.epochs, chars)
     base = kinds.load_foundation(config, (example.text for example in train))
-    training = partial(train_tagger, train, valid, settings, config.seed, checkpoints, foundation=base)
+    training = partial(train_tagger, train, valid, settings, config.seed, checkpoints, shown, base)
     unique = identify_training(train, valid, settings, config.seed, "" if base is None else base.mark)
-    return train_once(
-        unique,
-        checkpoints,
-        context.models / name,
-        config.device,
-        partial(train_on, base, training, config.threads, shown),
-    )
+    return train_once(unique, checkpoints, context.models / name, config.device, training)
 
 
 def predict_splits(

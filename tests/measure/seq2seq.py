@@ -155,7 +155,7 @@ def writing(
                 wait()
                 written, started = 0, time.perf_counter()
             longest = max(len(pairs[i].target) for i in rows)
-            outputs = _write(base, [pairs[i].source for i in rows], replace(config, max_output=longest), None, device)
+            outputs = _write(base, [pairs[i].source for i in rows], replace(config, max_output=longest), device)
             written += sum(len(output.ids) for output in outputs)
             if number and time.perf_counter() - started > seconds:
                 break

@@ -1,4 +1,4 @@
-"""Overlays: opinions, aspects and categories laid on top of the shipped lexicon; and how two lexicons differ.
+"""Overlays: opinions, aspects and categories laid on top of the shipped lexicon.
 
 An overlay is a folder. In: entries under a name. Out: `opinion_categories.tsv`, `opinions/imported_NAME.tsv`,
 `aspects/imported_NAME.tsv` and `general/imported_NAME.tsv`. So that nothing vanishes, refused lines go to
@@ -6,23 +6,19 @@ An overlay is a folder. In: entries under a name. Out: `opinion_categories.tsv`,
 before and touches no other name's entries.
 
 The exceptions of a working directory are pairs of words that people refused, kept as a rule of kind `exception`.
-
-`builder words lexicon diff`. In: two loaded lexicons. Out: a `WordDifference` for each word of each table that was
-added, removed or changed, in the order of TABLES and of the words.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 from builder.core.errors import ResourceError
 from builder.core.files import write_atomically
-from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
 from builder.language.lexicon.rules import Rule, RuleExample, edited_file, write_rule
 from builder.language.lexicon.tsv_rows import read_rows
 
@@ -143,71 +139,3 @@ def add_exception(workdir: Path, rules: Sequence[Rule], pair: str, example: Rule
     file = edited_file(workdir, NAME)
     write_atomically(file, text.encode())
     return file
-
-
-# ---- Differences of two lexicons
-
-Change = Literal["added", "removed", "changed"]
-
-
-@dataclass(frozen=True, slots=True)
-class WordDifference:
-    """A word of a table and what is said of it before and after; empty where nothing is."""
-
-    change: Change
-    table: str
-    word: str
-    before: str
-    after: str
-    where: str
-
-
-def compare_lexicons(before: Lexicon, after: Lexicon) -> Iterator[WordDifference]:
-    """Every difference between two lexicons. `where` is the file and line of the later entry, or of the one removed."""
-    for table, old in _tables(before).items():
-        new = _tables(after)[table]
-        for word in sorted(old.keys() | new.keys()):
-            (was, first), (now, last) = old.get(word, ("", "")), new.get(word, ("", ""))
-            if was != now:
-                change: Change = "added" if word not in old else "removed" if word not in new else "changed"
-                yield WordDifference(change, table, word, was, now, last or first)
-
-
-def _tables(lexicon: Lexicon) -> dict[str, dict[str, tuple[str, str]]]:
-    """By table and word: what is said, and where."""
-    plain: dict[str, Mapping[str, str]] = {
-        "degree": lexicon.degree,
-        "negators": lexicon.negators,
-        "irrealis": lexicon.irrealis,
-        "contrast": lexicon.contrast,
-        "general": lexicon.general,
-        "not_aspects": lexicon.not_aspects,
-        "morphemes": lexicon.morphemes,
-    }
-    return {
-        "opinions": {word: (_opinion(entry), entry.where) for word, entry in lexicon.opinions.items()},
-        "aspects": {word: (_aspect(entry), entry.where) for word, entry in lexicon.aspects.items()},
-        "opinion_categories": {name: (f"{value:g}", "") for name, value in lexicon.categories.items()},
-        "aspect_classes": {name: (role, "") for name, role in lexicon.classes.items()},
-        "context": {
-            word: ("; ".join(f"{aspect} {valence:g}" for aspect, valence in rows), "")
-            for word, rows in lexicon.context.items()
-        },
-        "words": _word_classes(lexicon),
-    } | {name: {word: (value, "") for word, value in words.items()} for name, words in plain.items()}
-
-
-def _word_classes(lexicon: Lexicon) -> dict[str, tuple[str, str]]:
-    classes: dict[str, list[str]] = {}
-    for name, words in sorted(lexicon.word_classes.items()):
-        for word in words:
-            classes.setdefault(word, []).append(name)
-    return {word: (", ".join(names), "") for word, names in classes.items()}
-
-
-def _opinion(entry: OpinionEntry) -> str:
-    return f"{entry.category} ({entry.valence:g})"
-
-
-def _aspect(entry: AspectEntry) -> str:
-    return entry.cls

@@ -36,21 +36,24 @@ together (`overall`), or what it should not have (`fault`: an aspect only where 
 
 def read_rows(path: Path, columns: int) -> Iterator[tuple[list[str], str]]:
     """The rows of a TSV with a header line: exactly `columns` non-empty cells, `#` starts a comment line."""
+    shown = f"{path.parent.name}/{path.name}"
     try:
-        lines = read_settings(path).splitlines()
+        for number, cells, fault in _scan(path, columns):
+            if fault:
+                raise ResourceError(fault, where=f"{path}:{number}")
+            yield cells, f"{shown}:{number}"
     except (OSError, UnicodeDecodeError) as error:
         raise ResourceError(f"cannot be read: {error}", where=str(path)) from error
-    shown = f"{path.parent.name}/{path.name}"
-    for number, line in enumerate(lines[1:], start=2):
-        if not line.strip() or line.startswith("#"):
-            continue
-        cells = line.split("\t")
-        if len(cells) != columns or "" in cells or [*map(str.strip, cells)] != cells:
-            raise ResourceError(
-                f"{counted(len(cells), 'cell')} where {columns} are due, or a blank one: {line!r}",
-                where=f"{path}:{number}",
-            )
-        yield cells, f"{shown}:{number}"
+
+
+def _scan(path: Path, columns: int) -> Iterator[tuple[int, list[str], str]]:
+    """The lines of a TSV that are no comments: number, cells, and what is wrong with them."""
+    for number, line in enumerate(read_settings(path).splitlines()[1:], start=2):
+        if line.strip() and not line.startswith("#"):
+            cells = line.split("\t")
+            good = len(cells) == columns and "" not in cells and [*map(str.strip, cells)] == cells
+            fault = "" if good else f"{counted(len(cells), 'cell')} where {columns} are due, or a blank one: {line!r}"
+            yield number, cells, fault
 
 
 def read_pairs(path: Path) -> Mapping[str, str]:
@@ -213,31 +216,22 @@ def _read_root(root: Path) -> tuple[dict[str, list[LexiconRow]], list[Finding]]:
 def _read_file(path: Path, root: Path, table: LexiconTable, rows: list[LexiconRow], findings: list[Finding]) -> None:
     name = path.relative_to(root).as_posix()
     try:
-        lines = read_settings(path).splitlines()
+        scanned = list(_scan(path, table.columns))
     except (OSError, UnicodeDecodeError) as error:
         findings.append(
             Finding("missing" if not path.is_file() else "format", table.name, name, f"cannot be read: {error}")
         )
         return
-    for number, line in enumerate(lines[1:], start=2):
-        if not line.strip() or line.startswith("#"):
-            continue
-        where, cells = f"{name}:{number}", tuple(line.split("\t"))
-        if len(cells) != table.columns or not all(cell and cell == cell.strip() for cell in cells):
-            findings.append(
-                Finding(
-                    "format",
-                    cells[0],
-                    where,
-                    f"{counted(len(cells), 'cell')} where {table.columns} are due, or a blank one: {line!r}",
-                )
-            )
+    for number, cells, fault in scanned:
+        where = f"{name}:{number}"
+        if fault:
+            findings.append(Finding("format", cells[0], where, fault))
             continue
         if table.values and cells[1] not in table.values:
             findings.append(
                 Finding("unknown-kind", cells[0], where, f"{cells[1]!r}; known: {', '.join(sorted(table.values))}")
             )
-        rows.append(LexiconRow(cells, where))
+        rows.append(LexiconRow(tuple(cells), where))
 
 
 # ---- Classes of words

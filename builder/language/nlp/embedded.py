@@ -33,7 +33,8 @@ _LARGEST = 1 << 28
 """Bytes of a model file: those shipped have under 5 MB."""
 _BLOCK_CHARS = 40_000
 _CHAIN_CHARS = 200
-_BLOCK_NAMES = 2000
+_BLOCK_TEXTS = 2000
+_NOUNS = ("NOUN", "PROPN")
 _Piece = tuple[int, int, int, bool]
 _PIECE = re.compile(rf"\s+|\S{{1,{_CHAIN_CHARS}}}")
 
@@ -90,28 +91,26 @@ class Segmenter:
     model: crf.Crf
     words: Words
 
+    def tag(self, texts: Sequence[str]) -> Iterator[list[tuple[int, int, str]]]:
+        """(start, end, tag) of the words of each text, those that `Embedded` finds; what is whitespace stands between
+        them.
+        """
+        for first in range(0, len(texts), _BLOCK_TEXTS):
+            block = texts[first : first + _BLOCK_TEXTS]
+            pieces = [[piece for piece in _pieces(text) if not piece[3]] for text in block]
+            chains = [text[a:b] for text, own in zip(block, pieces, strict=True) for a, b, *_ in own]
+            words = iter(_words(self.model, self.words, chains))
+            for own in pieces:
+                yield [(start + a, start + b, self.model.tags[tag]) for start, *_ in own for a, b, tag in next(words)]
+
     def cut(self, texts: Sequence[str]) -> list[list[Span]]:
-        """The words of each text, those that `Embedded` finds; what is whitespace stands between them."""
-        pieces = [[piece for piece in _pieces(text) if not piece[3]] for text in texts]
-        chains = [text[a:b] for text, own in zip(texts, pieces, strict=True) for a, b, *_ in own]
-        words = iter(_words(self.model, self.words, chains))
-        return [[(start + a, start + b) for start, *_ in own for a, b, _ in next(words)] for own in pieces]
+        """The words of each text."""
+        return [[(start, end) for start, end, _ in words] for words in self.tag(texts)]
 
     def nouns(self, texts: Sequence[str]) -> list[list[str]]:
         """The nouns of each text, tagged by the segmenter alone."""
-        nouns: list[list[str]] = []
-        wanted = {i for i, tag in enumerate(self.model.tags) if tag in ("NOUN", "PROPN")}
-        for first in range(0, len(texts), _BLOCK_NAMES):
-            pieces = [
-                (i, piece.group())
-                for i, text in enumerate(texts[first : first + _BLOCK_NAMES], first)
-                for piece in re.finditer(r"\S+", text)
-            ]
-            nouns += [[] for _ in texts[first : first + _BLOCK_NAMES]]
-            cut = _words(self.model, self.words, [chain for _, chain in pieces])
-            for (i, chain), words in zip(pieces, cut, strict=True):
-                nouns[i] += [chain[start:end] for start, end, tag in words if tag in wanted]
-        return nouns
+        tagged = zip(texts, self.tag(texts), strict=True)
+        return [[text[start:end] for start, end, tag in words if tag in _NOUNS] for text, words in tagged]
 
 
 def segmented(segmenter: crf.Crf, words: Mapping[str, str], texts: Sequence[str]) -> Iterator[list[str]]:

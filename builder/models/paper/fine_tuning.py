@@ -22,7 +22,7 @@ from builder.core.errors import BuilderError, ModelError
 from builder.core.files import read_settings, replace_folder, write_atomically
 from builder.learning.checkpoint import BEST, Checkpoints, load_weights, saved_model, tensor_digest, weights_of
 from builder.learning.hub import quiet
-from builder.learning.processes import launched, processes, spread, together
+from builder.learning.processes import launched, together
 from builder.learning.task import Example, JudgedReview, Progress
 from builder.models.paper.models import AnswerScore, Referee, VerdictScore, Writer, ask, nothing_to_learn, settings
 from builder.models.paper.pretrained import Base, check_characters, load_base
@@ -49,19 +49,19 @@ def train_writer(
     share = check_characters(base, (example.text for example in train))
     due = [answer([triple_of(triplet) for triplet in example.triplets], asking.template) for example in train]
     texts = [(example.id, ask(example, asking), target) for example, (target, _) in zip(train, due, strict=True)]
-    pairs, cut = _pairs(base, texts, config)
+    pairs, cut = make_pairs(base, texts, config)
     score = AnswerScore(base.without_network(), asking, config, tuple(valid))
     trained = fine_tune(base, pairs, score, config, seed, checkpoints, progress)
     facts = _facts(trained, len(train), cut, share) | {
         "triplets_lost": float(sum(len(left) for _, left in due)),
         "valid_f1": trained.score,
     }
-    return Writer(base, asking, config, _digest(base, settings("writer", config, asking)), facts)
+    return Writer(base, asking, config, _digest(base, settings("writer", config.numbers, asdict(asking))), facts)
 
 
 def train_referee(
-    train: Sequence[JudgedReview], valid: Sequence[JudgedReview], source: str, constrained: bool, config: Seq2SeqConfig,
-    seed: int, checkpoints: Path, progress: Progress | None = None,
+    train: Sequence[JudgedReview], valid: Sequence[JudgedReview], source: str, config: Seq2SeqConfig, seed: int,
+    checkpoints: Path, progress: Progress | None = None,
 ) -> Referee:  # fmt: skip
     """Fine-tune the base `source` to answer the two questions about every judged triplet; the epoch with the best
     accuracy on `valid` wins.
@@ -79,7 +79,7 @@ def train_referee(
         for item in train
         for number, (triplet, verdict) in enumerate(item.verdicts)
     ]
-    pairs, cut = _pairs(base, texts, config)
+    pairs, cut = make_pairs(base, texts, config)
     held_out = tuple(
         (
             Example(example.id, example.text, tuple(t for t, _ in example.verdicts)),
@@ -91,8 +91,7 @@ def train_referee(
         base, pairs, VerdictScore(base.without_network(), config, held_out), config, seed, checkpoints, progress
     )
     facts = _facts(trained, len(train), cut, share) | {"triplets": float(len(pairs)), "valid_accuracy": trained.score}
-    asking = Asking(constrained=constrained)
-    return Referee(base, config, _digest(base, settings("referee", config, asking)), constrained, facts)
+    return Referee(base, config, _digest(base, settings("referee", config.numbers, {})), facts)
 
 
 def fine_tune(
@@ -104,8 +103,8 @@ def fine_tune(
     checkpoints: Path,
     progress: Progress | None = None,
 ) -> FineTuned:
-    """Train `base.network` in place, in this process or in several; done before under the same data and numbers, it
-    is only read.
+    """Train `base.network` in place, in this process or in those of a launcher; done before under the same data and
+    numbers, it is only read.
     """
     if not pairs:
         raise ModelError("the training set is empty", where="sequence-to-sequence training", fix="train on more data")
@@ -113,17 +112,13 @@ def fine_tune(
     model, best = saved_model(checkpoints, fingerprint), (checkpoints / BEST).is_file()
     trained = finished(checkpoints, fingerprint) if model or best else None
     if trained and model and not best:
-        load_weights(base.network, weights_of(load(model.folder).base.network), model.folder)
+        load_weights(base.network, weights_of(load(model).base.network), model)
         base.network.eval()
         return trained
     if trained is None and launched() > 1:
         together(_train_here, (base.source, pairs, score, config, seed, checkpoints, fingerprint), progress)
         trained = finished(checkpoints, fingerprint)
         assert trained is not None, "rank 0 has finished"
-    elif trained is None and (count := processes(config)) > 1:
-        spread(_train_here, (base.source, pairs, score, config, seed, checkpoints, fingerprint), count, progress)
-        trained = finished(checkpoints, fingerprint)
-        assert trained is not None, f"rank 0 of {count} has finished"
     elif trained is None:
         trained = fit(base.network, pairs, score, config, seed, checkpoints, fingerprint, progress)
         finish(checkpoints, fingerprint, trained)
@@ -140,19 +135,18 @@ def _train_here(progress: Progress | None, arguments: tuple[Any, ...]) -> None:
         finish(checkpoints, fingerprint, trained)
 
 
-def _pairs(base: Base, texts: Sequence[tuple[str, str, str]], config: Seq2SeqConfig) -> tuple[list[TokenPair], int]:
+def make_pairs(base: Base, texts: Sequence[tuple[str, str, str]], config: Seq2SeqConfig) -> tuple[list[TokenPair], int]:
     """(id, question, answer) as tokens, and how many of them had to be cut."""
-    pairs = [TokenPair(name, base.tokens(asked, 10**9), base.tokens(due, 10**9)) for name, asked, due in texts]
-    cut = sum(len(pair.source) > config.max_input or len(pair.target) > config.max_output for pair in pairs)
-    short = [
-        TokenPair(
-            pair.id,
-            (*pair.source[:-1][: config.max_input - 1], base.eos),
-            (*pair.target[:-1][: config.max_output - 1], base.eos),
-        )
-        for pair in pairs
+    whole = [(name, base.tokens(asked, 10**9), base.tokens(due, 10**9)) for name, asked, due in texts]
+    cut = sum(len(asked) > config.max_input or len(due) > config.max_output for _, asked, due in whole)
+
+    def shorten(ids: tuple[int, ...], most: int) -> tuple[int, ...]:
+        return (*ids[:-1][: most - 1], base.eos)
+
+    pairs = [
+        TokenPair(name, shorten(asked, config.max_input), shorten(due, config.max_output)) for name, asked, due in whole
     ]
-    return short, cut
+    return pairs, cut
 
 
 def _facts(trained: FineTuned, examples: int, cut: int, unknown: float) -> dict[str, float]:
@@ -203,7 +197,7 @@ def save(model: Writer | Referee, folder: Path) -> Writer | Referee:
         "kind": "writer" if writer else "referee",
         "digest": model.digest,
         "config": model.config.numbers,
-        "asking": asdict(model.asking if isinstance(model, Writer) else Asking(constrained=model.constrained)),
+        "asking": asdict(model.asking) if isinstance(model, Writer) else {},
         "facts": model.facts,
         "base": model.base.source,
     }
@@ -220,12 +214,8 @@ def load(folder: Path) -> Writer | Referee:
         kept = json.loads(read_settings(path))
         if kept["format"] != FORMAT:
             raise ModelError(f"not a model of format {FORMAT}", where=str(path), fix="train the model again")
-        config, asking, facts, digest = (
-            Seq2SeqConfig(**kept["config"]),
-            Asking(**kept["asking"]),
-            dict(kept["facts"]),
-            str(kept["digest"]),
-        )
+        config, facts, digest = Seq2SeqConfig.read(kept["config"]), dict(kept["facts"]), str(kept["digest"])
+        asking = Asking(**{key: value for key, value in kept["asking"].items() if key != "constrained"})
         kind = {"writer": "writer", "referee": "referee"}[kept["kind"]]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelError(
@@ -234,10 +224,10 @@ def load(folder: Path) -> Writer | Referee:
     except BuilderError as error:
         raise ModelError(error.what, where=str(path), fix="train the model again") from error
     base = load_base(str(folder))
-    if (actual := _digest(base, settings(kind, config, asking))) != digest:
+    if (actual := _digest(base, settings(kind, kept["config"], kept["asking"]))) != digest:
         raise ModelError(
             f"digest is {actual}, {MANIFEST} says {digest}", where=str(folder), fix="train the model again"
         )
     if kind == "writer":
         return Writer(base, asking, config, digest, facts, folder)
-    return Referee(base, config, digest, asking.constrained, facts)
+    return Referee(base, config, digest, facts)

@@ -12,8 +12,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from builder.core.errors import ModelError
@@ -22,8 +22,7 @@ from builder.core.wording import counted
 from builder.gold.metrics import Answer, paper
 from builder.learning.task import Example, Progress
 from builder.models.paper.generate import weigh, write
-from builder.models.paper.grammar import AnswerGrammar
-from builder.models.paper.pretrained import Base, decode, pieces
+from builder.models.paper.pretrained import Base, decode
 from builder.models.paper.seq2seq import Seq2SeqConfig
 from builder.models.paper.templates import (
     Asking,
@@ -32,7 +31,6 @@ from builder.models.paper.templates import (
     judge_question,
     locate,
     parse,
-    parse_judgement,
     question,
     triple_of,
 )
@@ -111,16 +109,8 @@ class Writer:
                 self._keep(key, text, confidence, example.text)
                 yield key, (text, confidence)
             return
-        vocabulary = pieces(self.base) if self.asking.constrained and keys else None
-        grammars = (
-            None
-            if vocabulary is None
-            else lambda i: AnswerGrammar.of(examples[i].text, self.asking.template, vocabulary)
-        )
-        outputs = write(
-            self.base, [self.base.tokens(key, self.config.max_input) for key in keys], self.config, grammars, progress
-        )
-        for i, output in outputs:
+        questions = [self.base.tokens(key, self.config.max_input) for key in keys]
+        for i, output in write(self.base, questions, self.config, progress):
             text = decode(self.base, output.ids)
             self._keep(keys[i], text, output.confidence, examples[i].text)
             yield keys[i], (text, output.confidence)
@@ -211,23 +201,15 @@ class Referee:
     base: Base
     config: Seq2SeqConfig
     digest: str
-    constrained: bool = True
     facts: dict[str, float] = field(default_factory=dict)
 
     def classify(
         self, items: Sequence[Example], progress: Progress | None = None
     ) -> list[tuple[tuple[Verdict | None, float], ...]]:
-        """Per item and triplet the verdict and the probability of YY among the three answers.
-
-        Constrained, the verdict is the most probable answer. Else it is what the model writes; where that is none of
-        the three, the most probable one.
-        """
+        """Per item and triplet the most probable of the three answers, and the probability of YY among them."""
         flat = [(item.text, triple_of(triplet)) for item in items for triplet in item.triplets]
-        chances = self.chances(flat, progress)
-        labels: list[Verdict] = [max(chance, key=lambda verdict: chance[verdict]) for chance in chances]
-        if not self.constrained:
-            labels = [free or label for free, label in zip(self.free(flat, progress), labels, strict=True)]
-        rows = iter([(label, round(chance["YY"], 4)) for label, chance in zip(labels, chances, strict=True)])
+        chances = iter(self.chances(flat, progress))
+        rows = ((max(chance, key=lambda verdict: chance[verdict]), round(chance["YY"], 4)) for chance in chances)
         return [tuple(next(rows) for _ in item.triplets) for item in items]
 
     def chances(
@@ -238,28 +220,12 @@ class Referee:
         asked = []
         for text, triplet in flat:
             answers = judge_answers(triplet)
-            asked.append(
-                (
-                    self._ids(text, triplet),
-                    [self.base.tokens(answers[verdict], self.config.max_output) for verdict in order],
-                )
-            )
+            due = [self.base.tokens(answers[verdict], self.config.max_output) for verdict in order]
+            asked.append((self.base.tokens(judge_question(text, triplet), self.config.max_input), due))
         out: list[dict[Verdict, float]] = [{}] * len(flat)
         for i, chances in weigh(self.base, asked, self.config, progress):
             out[i] = dict(zip(order, chances, strict=True))
         return out
-
-    def free(
-        self, flat: Sequence[tuple[str, WrittenTriplet]], progress: Progress | None = None
-    ) -> list[Verdict | None]:
-        """What the model writes unconstrained about each (text, triplet); None for none of the three answers."""
-        out: list[Verdict | None] = [None] * len(flat)
-        for i, output in write(self.base, [self._ids(*pair) for pair in flat], self.config, None, progress):
-            out[i] = parse_judgement(decode(self.base, output.ids), flat[i][1])
-        return out
-
-    def _ids(self, text: str, triplet: WrittenTriplet) -> tuple[int, ...]:
-        return self.base.tokens(judge_question(text, triplet), self.config.max_input)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,9 +249,9 @@ class VerdictScore:
         return right, sum(len(wanted) for _, wanted in mine)
 
 
-def settings(kind: str, config: Seq2SeqConfig, asking: Asking) -> str:
+def settings(kind: str, numbers: Mapping[str, object], asking: Mapping[str, object]) -> str:
     """What besides the weights makes a model what it is, for its digest."""
-    return json.dumps({"kind": kind, "config": config.numbers, "asking": asdict(asking)}, sort_keys=True)
+    return json.dumps({"kind": kind, "config": numbers, "asking": asking}, sort_keys=True)
 
 
 def nothing_to_learn(count: int, what: str) -> ModelError:

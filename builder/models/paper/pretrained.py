@@ -1,5 +1,4 @@
-"""Sequence-to-sequence models from a hub name or a folder: loading, checking, and the tokenizer's vocabulary as
-strings.
+"""Sequence-to-sequence models from a hub name or a folder: loading, and checking what the tokenizer knows.
 
 In: `google/mt5-base`, or a folder with config.json, weights and tokenizer. Out: `Base`. What cannot serve is a
 ModelError that says why: no model, another architecture, weights that are missing or cut short, a tokenizer without
@@ -8,23 +7,17 @@ the characters that answers are made of.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 from builder.core.errors import ModelError
 from builder.core.records import POLARITY_NAMES
 from builder.learning import hub
-from builder.models.paper.grammar import VocabularyPieces
 from builder.models.paper.templates import ALL, WHAT, WHICH, judge_answers, judge_question
-from builder.models.serving import require_class
+from builder.models.serving import find_unknown, require_class, require_known
 
-MAX_UNKNOWN = 0.05
-"""The highest share of the reviews' characters that a tokenizer may not know."""
 _JOINED = ("Metaspace", "WordPiece")
-_BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,60 +86,9 @@ def load_tokenizer(source: str) -> Any:
     return tokenizer
 
 
-def pieces(base: Base) -> VocabularyPieces:
-    """The vocabulary as the strings that its tokens write. Tokenizers of sentencepiece (▁ is a space) and WordPiece
-    (## goes on).
-    """
-    return _pieces(
-        base.tokenizer,
-        base.decoder,
-        base.special,
-        base.network.get_input_embeddings().weight.shape[0],
-        base.eos,
-        base.source,
-    )
-
-
-@lru_cache(maxsize=2)
-def _pieces(
-    tokenizer: Any, decoder: str, special: frozenset[int], size: int, eos: int, source: str
-) -> VocabularyPieces:
-    """Sorting a quarter of a million strings takes seconds: every validation asks for the same ones."""
-    if decoder not in _JOINED:
-        raise ModelError(
-            f"constrained decoding knows no {decoder} tokenizer", where=source, fix="set paper.constrained = false"
-        )
-    vocabulary = tokenizer.get_vocab().items()
-    pieces = ((i, token) for token, i in vocabulary if i not in special and i < size and not _BYTE.fullmatch(token))
-    return VocabularyPieces.of(((i, _written(token, decoder)) for i, token in pieces), eos)
-
-
-def _written(token: str, decoder: str) -> str:
-    return token.removeprefix("##") if decoder == "WordPiece" else token.replace("▁", " ")
-
-
-def unknown(base: Base, texts: Iterable[str]) -> tuple[float, str]:
-    """The share of the characters (spaces aside, each occurrence counted) that the tokenizer does not know, and the
-    commonest of those.
-    """
-    seen: dict[str, int] = {}
-    for text in texts:
-        for char in text:
-            seen[char] = seen.get(char, 0) + 1
-    counted = {char: times for char, times in seen.items() if not char.isspace()}
-    missing = {char: times for char, times in counted.items() if _is_unknown(base, char)}
-    worst = "".join(sorted(missing, key=lambda char: (-missing[char], char))[:10])
-    return sum(missing.values()) / max(1, sum(counted.values())), worst
-
-
-def _is_unknown(base: Base, char: str) -> bool:
-    ids = base.tokenizer(char, add_special_tokens=False).input_ids
-    return base.tokenizer.unk_token_id is not None and base.tokenizer.unk_token_id in ids
-
-
 def check_characters(base: Base, texts: Iterable[str]) -> float:
-    """The share of unknown characters in `texts`. ModelError if it is above MAX_UNKNOWN, or a character of the
-    templates is unknown.
+    """The share of unknown characters in `texts`. ModelError where it is high, or a character of the templates is
+    unknown.
     """
     placeholder = ("", "", "POS")
     wording = (
@@ -157,7 +99,11 @@ def check_characters(base: Base, texts: Iterable[str]) -> float:
         judge_question("", ("", "", "POS")),
         *judge_answers(placeholder).values(),  # type: ignore[arg-type]
     )
-    share, missing = unknown(base, (*wording, "、。：()"))
+
+    def is_unknown(char: str) -> bool:
+        return base.tokenizer.unk_token_id in base.tokenizer(char, add_special_tokens=False).input_ids
+
+    share, missing = find_unknown(is_unknown, (*wording, "、。：()"))
     if missing:
         raise ModelError(
             f"the tokenizer does not know {missing}, which questions and answers are written with ({100 * share:.0f}% "
@@ -165,15 +111,7 @@ def check_characters(base: Base, texts: Iterable[str]) -> float:
             where=base.source,
             fix="use a multilingual or Chinese model",
         )
-    share, missing = unknown(base, texts)
-    if share > MAX_UNKNOWN:
-        raise ModelError(
-            f"the tokenizer does not know {100 * share:.1f}% of the reviews' characters, "
-            f"{missing} for example (at most {100 * MAX_UNKNOWN:.0f}%)",
-            where=base.source,
-            fix="use a multilingual or Chinese model, or trim the vocabulary on these reviews",
-        )
-    return share
+    return require_known(is_unknown, texts, base.source)
 
 
 def decode(base: Base, ids: Iterable[int]) -> str:
@@ -181,6 +119,7 @@ def decode(base: Base, ids: Iterable[int]) -> str:
     kept = [i for i in ids if i not in base.special]
     if base.decoder not in _JOINED:
         return str(base.tokenizer.decode(kept, skip_special_tokens=True, clean_up_tokenization_spaces=False)).strip()
-    return "".join(
-        _written(token, base.decoder) for token in base.tokenizer.convert_ids_to_tokens(kept) if token is not None
-    ).strip()
+    tokens = [token for token in base.tokenizer.convert_ids_to_tokens(kept) if token is not None]
+    if base.decoder == "WordPiece":
+        tokens = [token.removeprefix("##") for token in tokens]
+    return "".join(tokens).replace("▁", " ").strip()

@@ -2,7 +2,7 @@
 
 In: token pairs, a network, a score on validation items, and the numbers of Lu et al. 2024 (appendix 11.1). Out: the
 network with the weights of its best epoch.
-accelerate picks the device and the precision; on several GPUs (or CPU processes with gloo) every process takes its
+accelerate picks the device and the precision; under `accelerate launch` every process takes its
 rows of each batch and the gradients are summed, so that the number of processes changes the order of sums and nothing
 else (dropout aside, which is drawn per process). A batch the device cannot hold is taken in parts, whose size is
 halved until they fit: the step is the same.
@@ -14,12 +14,11 @@ in an epoch) and per step (dropout).
 
 from __future__ import annotations
 
-import hashlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import torch
 from torch import Tensor
@@ -32,7 +31,7 @@ from builder.learning.checkpoint import BEST, Checkpoints
 from builder.learning.devices import attempt
 from builder.learning.loop import Course, Fitted, TrainingStep, decayed_groups, train
 from builder.learning.processes import accelerated, agreed, sum_gradients
-from builder.learning.task import Progress
+from builder.learning.task import Progress, seed_of
 
 POOL = 1024
 """Items that are sorted by length together: long enough that batches hold like lengths, short enough that epochs
@@ -45,15 +44,15 @@ Batch = list[int]
 @dataclass(frozen=True, slots=True)
 class Seq2SeqConfig:
     """How a sequence-to-sequence model is fine-tuned and how it writes. Two configs that differ in any number train
-    different models, but for `processes`, which changes the order of sums only, and `device`.
+    different models, but for `device`.
 
     `max_input` and `max_output` are tokens. `batch_tokens` is the size of an optimiser step: rows times the longest
     input and output together, over all processes; where the device cannot hold it, a step is taken in parts.
     `batch` above 0: the examples of a step instead; `batch_tokens` is then what the device takes at once.
     `generate_tokens` the same for writing. `patience`: epochs without a better score after which training ends (0:
-    never, as in the paper). `save_steps`: optimiser steps between checkpoints inside an epoch. `processes` 0: one for
-    each GPU, one without a GPU. `rate` is the highest learning rate, behind a linear warm-up over the share `warmup`
-    of the steps and before a linear way down; the paper names neither.
+    never, as in the paper). `save_steps`: optimiser steps between checkpoints inside an epoch. `rate` is the highest
+    learning rate, behind a linear warm-up over the share `warmup` of the steps and before a linear way down; the paper
+    names neither.
     """
 
     epochs: int = 5
@@ -68,16 +67,19 @@ class Seq2SeqConfig:
     patience: int = 0
     save_steps: int = 2000
     precision: str = "auto"
-    processes: int = 0
     threads: int = 2
     batch: int = 0
     device: str = field(default="auto", repr=False)
 
     @property
     def numbers(self) -> dict[str, object]:
-        """What a model depends on: all but the device, and the numbers of before there was `batch` where it is 0."""
-        free = {"device"} | ({"batch"} if not self.batch else set())
-        return {key: value for key, value in asdict(self).items() if key not in free}
+        """What a model depends on: all but the device."""
+        return {key: value for key, value in asdict(self).items() if key != "device"}
+
+    @classmethod
+    def read(cls, numbers: Mapping[str, Any]) -> Self:
+        """The config with these `numbers`, some of which may be of earlier versions."""
+        return cls(**{key: value for key, value in numbers.items() if key != "processes"})
 
     def __post_init__(self) -> None:
         check_limits(self, lambda key: "model config")
@@ -85,10 +87,7 @@ class Seq2SeqConfig:
     def limits(self) -> Limits:
         counts = [field_.name for field_ in fields(self) if field_.type == "int"]
         return {
-            **{
-                name: at_least(0 if name in ("patience", "processes", "batch") else 1, getattr(self, name))
-                for name in counts
-            },
+            **{name: at_least(0 if name in ("patience", "batch") else 1, getattr(self, name)) for name in counts},
             "warmup": from_0_to_1(self.warmup),
             "rate": above_0(self.rate),
             "clip": above_0(self.clip),
@@ -145,16 +144,11 @@ def finish(folder: Path, fingerprint: str, trained: FineTuned) -> None:
     Checkpoints(folder, fingerprint).drop()
 
 
-def number(*parts: object) -> int:
-    """A hash as a seed, the same on every machine."""
-    return int.from_bytes(hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).digest()[:7])
-
-
 def batches(pairs: Sequence[TokenPair], budget: int, seed: int, epoch: int, most: int = 0) -> list[Batch]:
     """Batches of like lengths with at most `budget` tokens, padding included, one item at least; with `most`, of so
     many items whatever their tokens. The order is the epoch's own.
     """
-    order = sorted(range(len(pairs)), key=lambda i: number(seed, epoch, pairs[i].id))
+    order = sorted(range(len(pairs)), key=lambda i: seed_of(seed, epoch, pairs[i].id))
     out: list[Batch] = []
     for first in range(0, len(order), POOL):
         pool = sorted(order[first : first + POOL], key=lambda i: (-len(pairs[i].source), -len(pairs[i].target), i))
@@ -162,7 +156,7 @@ def batches(pairs: Sequence[TokenPair], budget: int, seed: int, epoch: int, most
             out += [pool[at : at + most] for at in range(0, len(pool), most)]
         else:
             out += cut(pool, [(len(pair.source), len(pair.target)) for pair in pairs], budget)
-    return sorted(out, key=lambda batch: number(seed, epoch, "batch", pairs[batch[0]].id))
+    return sorted(out, key=lambda batch: seed_of(seed, epoch, "batch", pairs[batch[0]].id))
 
 
 def cut(order: Sequence[int], sizes: Sequence[tuple[int, int]], budget: int) -> list[Batch]:
@@ -226,7 +220,7 @@ def _course(
     state = {"part": 0}
 
     def step_gradient(batch: Batch, step: TrainingStep) -> float:
-        chosen, dropout = [pairs[i] for i in batch], number(seed, "dropout", step.number)
+        chosen, dropout = [pairs[i] for i in batch], seed_of(seed, "dropout", step.number)
         loss, state["part"] = gradient(network, chosen, pad, state["part"], dropout, accelerator, config)
         return loss
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from builder.core.errors import InputError, ModelError
 from builder.core.files import parse_json
 from builder.learning.task import Progress
-from builder.models.paper.fine_tuning import fine_tune, save_base
+from builder.models.paper.fine_tuning import fine_tune, make_pairs, save_base
 from builder.models.paper.generate import write
 from builder.models.paper.pretrained import Base, check_characters, decode, load_base
-from builder.models.paper.seq2seq import Seq2SeqConfig, TokenPair
+from builder.models.paper.seq2seq import Seq2SeqConfig
 from builder.models.paper.templates import fold
 
 VALID_SHARE = 0.05
@@ -116,25 +116,9 @@ def pretrain(
         )
     base = load_base(source)
     check_characters(base, (example.context for example in train))
-    whole = [
-        (example.id, base.tokens(example.text, 10**9), base.tokens(example.answers[0], 10**9)) for example in train
-    ]
-    cut = sum(len(asked) > config.max_input or len(due) > config.max_output for _, asked, due in whole)
-    pairs = [
-        TokenPair(
-            example.id, base.tokens(example.text, config.max_input), base.tokens(example.answers[0], config.max_output)
-        )
-        for example in train
-    ]
-    trained = fine_tune(
-        base,
-        pairs,
-        ExactMatch(base.without_network(), config, tuple(valid)),
-        config,
-        seed,
-        out.with_name(f"{out.name}.training"),
-        progress,
-    )
+    pairs, cut = make_pairs(base, [(example.id, example.text, example.answers[0]) for example in train], config)
+    score = ExactMatch(base.without_network(), config, tuple(valid))
+    trained = fine_tune(base, pairs, score, config, seed, out.with_name(f"{out.name}.training"), progress)
     save_base(base, out)
     return Pretrained(len(train), len(valid), unanswered, trained.score, trained.epoch, cut)
 

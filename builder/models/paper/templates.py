@@ -128,13 +128,11 @@ Template = Literal["1", "2"]
 @dataclass(frozen=True, slots=True)
 class Asking:
     """How the ASTE model is asked. `given`: template 2 names the aspects that are known already, as the paper's
-    released data does; else the review is all that it sees. `constrained`: decoding keeps to
-    builder.models.paper.grammar.
+    released data does; else the review is all that it sees.
     """
 
     template: Template = "2"
     given: bool = True
-    constrained: bool = True
 
 
 WrittenTriplet = tuple[str, str, Polarity]
@@ -311,12 +309,3 @@ def judge_answers(triplet: WrittenTriplet) -> dict[Verdict, str]:
         "YN": f"{yes}不是，{opinion}對{aspect}不是{POLARITY_NAMES[polarity]}的描述。",
         "NX": f"不是，{opinion}不是描述{aspect}。",
     }
-
-
-def parse_judgement(text: str, triplet: WrittenTriplet) -> Verdict | None:
-    """The verdict that an answer gives, None if it is none of the three (folded, spaces aside)."""
-
-    def plain(text: str) -> str:
-        return fold(text).replace(" ", "")
-
-    return next((verdict for verdict, due in judge_answers(triplet).items() if plain(due) == plain(text)), None)

@@ -127,7 +127,6 @@ def _run_classifier(context: Context) -> runs.Counts:
 def _train(context: Context, judged: Mapping[str, list[JudgedReview]], shown: ModelBar) -> Judge:
     """Train the discriminator of the config's profile and leave it in the working directory."""
     from builder.models.discriminator import identify_training, train_discriminator
-    from builder.models.network import train_on
     from builder.models.saved import train_once
 
     config, folder = context.config, context.models / judging.NAME
@@ -137,13 +136,12 @@ def _train(context: Context, judged: Mapping[str, list[JudgedReview]], shown: Mo
     chars = sum(len(review.text) for review in judged["train"])
     settings = kinds.training_settings(DiscriminatorConfig, config, config.discriminate.epochs, chars)
     base = kinds.load_foundation(config, (review.text for review in judged["train"]))
-    training = partial(
-        train_discriminator, judged["train"], judged["valid"], settings, config.seed, checkpoints, foundation=base
+    train = partial(
+        train_discriminator, judged["train"], judged["valid"], settings, config.seed, checkpoints, shown, base
     )
     unique = identify_training(
         judged["train"], judged["valid"], settings, config.seed, "" if base is None else base.mark
     )
-    train = partial(train_on, base, training, config.threads, shown)
     return train_once(unique, checkpoints, folder, config.device, train)
 
 
