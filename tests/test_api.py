@@ -255,7 +255,7 @@ def test_a_whole_lexicon_takes_the_place_of_the_shipped_one(tmp_path: Path) -> N
 
 
 def test_an_unknown_backend_names_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="unknown NLP backend 'x'; known: ckip, embedded"):
+    with pytest.raises(ConfigError, match="unknown NLP backend 'x'; known: ckip, ckip-stanza, embedded"):
         Extractor(backend="x")
 
 

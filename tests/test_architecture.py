@@ -28,7 +28,7 @@ SQL = re.compile(
     re.S,
 )
 HEAVY = (
-    "torch", "transformers", "ckip_transformers", "pyarrow", "openpyxl", "opencc", "numpy", "rjieba",
+    "torch", "transformers", "stanza", "ckip_transformers", "pyarrow", "openpyxl", "opencc", "numpy", "rjieba",
     "safetensors", "tqdm", "openai", "starlette", "uvicorn", "datasette", "huggingface_hub", "distributed",
     "matplotlib", "scipy", "sklearn", "shapely",
 )  # fmt: skip
@@ -177,7 +177,7 @@ def test_the_protocols_of_model_and_nlp_need_no_torch_and_the_backends_no_extra(
     done = fresh(
         "import sys, builder.language.nlp, builder.learning.task; "
         "print('numpy' in sys.modules); import builder.language.nlp.ckip; "
-        "print([m for m in ('torch', 'ckip_transformers', 'transformers') if m in sys.modules])"
+        "print([m for m in ('torch', 'ckip_transformers', 'transformers', 'stanza') if m in sys.modules])"
     )
     assert done.stdout.splitlines() == ["False", "[]"], done.stderr
 
@@ -247,6 +247,7 @@ print("imported", len({names!r}) - len(skipped), skipped)
         "pycrfsuite",
         "ckip_transformers",
         "transformers",
+        "stanza",
         "datasette",
         "markupsafe",
         "pluggy",

@@ -417,7 +417,7 @@ CONFIGS: dict[str, tuple[str, str]] = {
     ),
     "unknown backend": (
         '[annotate]\nbackend = "magic"\n',
-        r"unknown NLP backend 'magic'; known: ckip, embedded",
+        r"unknown NLP backend 'magic'; known: ckip, ckip-stanza, embedded",
     ),
 }
 

@@ -1,13 +1,18 @@
-"""The ckip backend: the table of labels, and the real drivers of ckip-transformers on tiny local models."""
+"""The ckip backend: the table of labels, the real drivers of ckip-transformers and the real pipeline of stanza on tiny
+local models.
+"""
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import json
+import os
 import re
 import shutil
 import socket
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,6 +25,7 @@ from builder.language import nlp
 from builder.language.nlp import ckip, conllu, embedded
 
 needs_ckip = pytest.mark.skipif(importlib.util.find_spec("ckip_transformers") is None, reason=install_command("ckip"))
+needs_stanza = pytest.mark.skipif(importlib.util.find_spec("stanza") is None, reason=install_command("stanza"))
 
 SINICA = """
 A Caa Cab Cba Cbb D Da Dfa Dfb Di Dk DM I Na Nb Nc Ncd Nd Nep Neqa Neqb Nes Neu Nf Ng Nh Nv P T VA VAC VB VC VCL VD VE \
@@ -27,6 +33,11 @@ VF VG VH VHC VI VJ
 VK VL V_2 DE SHI FW COLONCATEGORY COMMACATEGORY DASHCATEGORY DOTCATEGORY ETCCATEGORY EXCLAMATIONCATEGORY \
 PARENTHESISCATEGORY PAUSECATEGORY
 PERIODCATEGORY QUESTIONCATEGORY SEMICOLONCATEGORY SPCHANGECATEGORY
+"""
+UNIVERSAL = """
+acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse dislocated expl fixed flat \
+goeswith iobj list
+mark nmod nsubj nummod obj obl orphan parataxis punct reparandum root vocative xcomp
 """
 POS = SINICA.split()
 TAUGHT = (
@@ -145,24 +156,56 @@ def check_tiling(text: str, tokens: Sequence[Token]) -> None:
 
 def test_the_table_knows_every_tag_and_its_answers_are_tags_and_relations_of_the_parser() -> None:
     table, known = conllu.load_labels(), embedded.load({}).parser.vocabulary
-    table.require(POS)
-    assert set(table.table.values()) <= {*known.tags, "SPACE"}
-    assert all(label.split(" ")[0] in table.table for label in table.table)
+    table.require("ckip-pos", POS)
+    assert {ours for (scheme, _), ours in table.table.items() if scheme == "ckip-pos"} <= {*known.tags, "SPACE"}
+    assert {ours for (scheme, _), ours in table.table.items() if scheme != "ckip-pos"} <= set(known.rels)
+    assert all((scheme, label.split(" ")[0]) in table.table for scheme, label in table.table)
 
 
-def test_a_label_is_told_in_ours_and_a_row_for_its_word_comes_first() -> None:
-    table = conllu.load_labels()
-    assert [table.ours("D", "會"), table.ours("D", "都"), table.ours("COMMACATEGORY", "，")] == ["AUX", "ADV", "PUNCT"]
-    with pytest.raises(ResourceError, match=r"labels\.tsv: no row for the label 'Xa'; add it to the table"):
-        table.ours("Xa", "麵")
+@pytest.mark.parametrize(
+    ("scheme", "label", "word", "ours"),
+    [
+        ("ckip-pos", "D", "會", "AUX"),
+        ("ckip-pos", "SHI", "是", "VERB"),
+        ("ckip-pos", "COMMACATEGORY", "，", "PUNCT"),
+        ("ud2", "advmod", "很", "advmod"),
+        ("ud2", "advmod", "不", "neg"),
+        ("ud2", "case", "的", "case:dec"),
+        ("ud2", "case", "在", "case"),
+        ("stanford", "assmod", "", "nmod"),
+    ],
+)
+def test_a_label_is_told_in_ours_and_a_row_for_its_word_comes_first(
+    scheme: str, label: str, word: str, ours: str
+) -> None:
+    assert conllu.load_labels().ours(scheme, label, word) == ours
+
+
+def test_the_universal_relations_of_ud_v2_are_all_in_the_table() -> None:
+    conllu.load_labels().require("ud2", UNIVERSAL.split())
+
+
+def test_a_label_that_the_table_lacks_is_an_error_that_names_it() -> None:
+    with pytest.raises(ResourceError, match=r"labels\.tsv: no row for the ud2 label 'obj:new'; add it to the table"):
+        conllu.load_labels().ours("ud2", "obj:new", "麵")
 
 
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("label\tours\n", ":1: the first line is not the header; write label ours note, separated by tabs"),
-        ("label\tours\tnote\nNa\tNOUN\n", ":2: 2 cells where 3 are due, or a blank one: 'Na\\tNOUN'"),
-        ("label\tours\tnote\n# why\nNa\tNOUN\tx\nNa\tVERB\tx\n", ":4: 'Na' is listed already; keep one"),
+        ("label\tours\n", ":1: the first line is not the header; write scheme label ours note, separated by tabs"),
+        (
+            "scheme\tlabel\tours\tnote\nud2\tobj\tdobj\n",
+            ":2: 3 cells where 4 are due, or a blank one: 'ud2\\tobj\\tdobj'",
+        ),
+        (
+            "scheme\tlabel\tours\tnote\n# why\nud3\tobj\tdobj\tx\n",
+            ":3: unknown scheme 'ud3'; known: ckip-pos, ud2, stanford",
+        ),
+        (
+            "scheme\tlabel\tours\tnote\nud2\tobj\tdobj\tx\nud2\tobj\tnmod\tx\n",
+            ":3: ud2 'obj' is listed already; keep one",
+        ),
     ],
 )
 def test_a_broken_table_is_an_error_with_its_line(tmp_path: Path, body: str, message: str) -> None:
@@ -200,12 +243,16 @@ def test_words_that_are_not_the_text_are_an_error_with_the_row() -> None:
 # The extras
 
 
-def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extras_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ckip_transformers.nlp", None)
+    monkeypatch.setitem(sys.modules, "stanza", None)
     with pytest.raises(
         ConfigError, match="the ckip backend needs ckip-transformers: .*; " + re.escape(install_command("ckip"))
     ):
         nlp.load("ckip", {})
+    (tmp_path / "resources.json").write_text("{}")
+    with pytest.raises(ConfigError, match="trees from stanza need stanza: .*; " + re.escape(install_command("stanza"))):
+        ckip.load_stanza(tmp_path, conllu.load_labels())
 
 
 # CKIP's drivers
@@ -366,7 +413,7 @@ def test_models_that_are_not_what_they_should_be_are_refused(taught: Path, tmp_p
     foreign = shutil.copytree(taught, tmp_path / "foreign")
     shutil.rmtree(foreign / "pos")
     save_model(foreign / "pos", ["LABEL_0", "LABEL_1"], 6)
-    with pytest.raises(ResourceError, match="no row for the label 'LABEL_0', 'LABEL_1'"):
+    with pytest.raises(ResourceError, match="no row for the ckip-pos label 'LABEL_0', 'LABEL_1'"):
         nlp.load("ckip", {}, foreign)
     mute = shutil.copytree(taught, tmp_path / "mute")
     (mute / "ws" / "vocab.txt").unlink()
@@ -378,3 +425,149 @@ def test_models_that_are_not_what_they_should_be_are_refused(taught: Path, tmp_p
         match="nowhere/ws: no model of CKIP's in ws/; put ckiplab/bert-base-chinese-ws there, or name one of",
     ):
         nlp.load("ckip", {}, tmp_path / "nowhere")
+
+
+# Stanza's trees
+
+TREEBANK = """\
+1	牛肉麵	牛肉麵	NOUN	NN	_	3	nsubj	_	_
+2	不	不	ADV	RB	_	3	advmod	_	_
+3	好吃	好吃	ADJ	JJ	_	0	root	_	_
+
+1	我	我	PRON	PRP	_	2	nsubj	_	_
+2	吃	吃	VERB	VV	_	0	root	_	_
+3	了	了	AUX	AS	_	2	aux	_	_
+4	這	這	DET	DT	_	5	det	_	_
+5	湯	湯	NOUN	NN	_	2	obj	_	_
+6	。	。	PUNCT	.	_	2	punct	_	_
+
+"""
+SMALL = """
+--num_layers 1 --hidden_dim 24 --char_hidden_dim 8 --deep_biaff_hidden_dim 24 --word_emb_dim 16 --char_emb_dim 8 \
+--tag_emb_dim 8
+--transformed_dim 8 --no_char --no_pretrain --cpu --dropout 0 --word_dropout 0 --augment_nopunct 0 --max_steps 60 \
+--eval_interval 20
+--mode train --lang zh-hant --shorthand zh-hant_gsd --save_name gsd.pt
+"""
+LEARNT = [
+    ((["牛肉麵", "不", "好吃"], ["NOUN", "ADV", "ADJ"]), ([2, 2, -1], ["nsubj", "neg", "root"])),
+    (
+        (["我", "吃", "了", "這", "湯", "。"], ["PRON", "VERB", "PART", "DET", "NOUN", "PUNCT"]),
+        ([1, -1, 1, 4, 1, 1], ["nsubj", "root", "case:aspect", "det", "dobj", "punct"]),
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def stanza_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Stanza's own tagger and parser, trained on two sentences by stanza's own trainers,
+    laid out as stanza.download lays them out.
+    """
+    from stanza.models import parser, tagger
+
+    folder = tmp_path_factory.mktemp("stanza")
+    treebank = folder / "treebank.conllu"
+    treebank.write_text(TREEBANK, encoding="utf-8")
+    common = f"--train_file {treebank} --eval_file {treebank} {SMALL}"
+    with torch.random.fork_rng(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # stanza's scorer leaves the treebank open
+        parser.main(
+            f"{common} --no_checkpoint --optim adam --lr 0.01 --no_second_optim --save_dir "
+            f"{folder}/zh-hant/depparse".split()
+        )
+        tagger.main(f"{common} --save_dir {folder}/zh-hant/pos".split())
+        gc.collect()
+    parts = ("tokenize", "pos", "lemma", "depparse")
+    language = {part: {"gsd": {"md5": ""}} for part in parts} | {"packages": {"default": dict.fromkeys(parts, "gsd")}}
+    (folder / "resources.json").write_text(json.dumps({"zh-hant": {"lang_name": "Traditional_Chinese", **language}}))
+    return folder
+
+
+@needs_stanza
+def test_the_real_pipeline_gives_the_trees_it_learnt_in_labels_of_ud_v1(stanza_models: Path) -> None:
+    parser = ckip.load_stanza(stanza_models, conllu.load_labels())
+    assert parser.parse([unit for unit, _ in LEARNT]) == [tree for _, tree in LEARNT]
+    assert parser.parse([unit for unit, _ in reversed(LEARNT)]) == [tree for _, tree in reversed(LEARNT)]
+    assert parser.parse([]) == []
+
+
+@needs_stanza
+def test_its_signature_follows_the_model_files(stanza_models: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(stanza_models, tmp_path / "copy")
+    signature = ckip.load_stanza(stanza_models, conllu.load_labels()).signature
+    assert ckip.load_stanza(copy, conllu.load_labels()).signature == signature
+    checkpoint = torch.load(copy / "zh-hant" / "depparse" / "gsd.pt", weights_only=True)
+    torch.save(checkpoint | {"global_step": 7}, copy / "zh-hant" / "depparse" / "gsd.pt")
+    assert ckip.load_stanza(copy, conllu.load_labels()).signature != signature
+
+
+@needs_stanza
+def test_only_the_root_of_a_document_is_called_root() -> None:
+    from stanza.utils.conll import CoNLL
+
+    document = CoNLL.conll2doc(input_str=TREEBANK.replace("2\taux", "2\troot").replace("0\troot", "0\tobj"))
+    found = [ckip.tree(sentence, conllu.load_labels()) for sentence in document.sentences]
+    assert found[0] == ([2, 2, -1], ["nsubj", "neg", "root"])
+    assert found[1] == ([1, -1, 1, 4, 1, 1], ["nsubj", "root", "dep", "det", "dobj", "punct"])
+
+
+@needs_stanza
+def test_missing_and_damaged_models_are_errors_and_nothing_is_downloaded(stanza_models: Path, tmp_path: Path) -> None:
+    with pytest.raises(ResourceError) as caught:
+        ckip.load_stanza(tmp_path, conllu.load_labels())
+    fix = f"where there is a network, run stanza.download('zh-hant', model_dir='{tmp_path}'), and copy the folder here"
+    assert str(caught.value) == f"{tmp_path}: no stanza models; {fix}"
+    copy = shutil.copytree(stanza_models, tmp_path / "copy")
+    (copy / "zh-hant" / "depparse" / "gsd.pt").write_bytes(b"no model")
+    with pytest.raises(ResourceError, match="stanza cannot load its models"):
+        ckip.load_stanza(copy, conllu.load_labels())
+    (copy / "zh-hant" / "depparse" / "gsd.pt").unlink()
+    with pytest.raises(ResourceError, match="stanza cannot load its models"):
+        ckip.load_stanza(copy, conllu.load_labels())
+    (copy / "resources.json").write_text("{}")
+    with pytest.raises(ResourceError, match="stanza cannot load its models"):
+        ckip.load_stanza(copy, conllu.load_labels())
+
+
+class RunsACommand:
+    """What a pickle may hold: something that does its work when it is read."""
+
+    def __init__(self, trace: Path) -> None:
+        self.trace = trace
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return os.mkdir, (str(self.trace),)
+
+
+@needs_stanza
+def test_code_in_a_model_of_stanzas_is_not_run(stanza_models: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(stanza_models, tmp_path / "copy")
+    model = copy / "zh-hant" / "depparse" / "gsd.pt"
+    checkpoint = torch.load(model, weights_only=True)
+    torch.save(checkpoint | {"more": RunsACommand(tmp_path / "trace")}, model)
+    with pytest.raises(ResourceError, match="stanza cannot load its models"):
+        ckip.load_stanza(copy, conllu.load_labels())
+    assert not (tmp_path / "trace").exists()
+
+
+@needs_stanza
+def test_stanza_runs_on_the_device_of_the_setting(stanza_models: Path) -> None:
+    parser = ckip.load_stanza(stanza_models, conllu.load_labels(), "cpu")
+    assert parser.pipeline.device == "cpu"  # type: ignore[attr-defined]
+    with pytest.raises(ModelError, match="torch sees no device 'cuda:97' here"):
+        ckip.load_stanza(stanza_models, conllu.load_labels(), "cuda:97")
+
+
+@needs_ckip
+@needs_stanza
+def test_ckips_words_and_stanzas_trees_make_one_backend(taught: Path, stanza_models: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(taught, tmp_path / "models")
+    shutil.copytree(stanza_models, folder / "stanza")
+    own, backend = nlp.load("ckip", {}, folder), nlp.load("ckip-stanza", {}, folder)
+    assert backend.signature != own.signature
+    texts = [*TEXTS, *ODD]
+    for text, mine, theirs in zip(texts, own.annotate(texts), backend.annotate(texts), strict=True):
+        check_tiling(text, theirs)
+        assert [(t.start, t.end, t.pos) for t in theirs] == [(t.start, t.end, t.pos) for t in mine]
+    with pytest.raises(ConfigError, match=r"ckip-stanza needs a folder of models; set annotate\.models"):
+        nlp.load("ckip-stanza", {}, None)

@@ -164,9 +164,9 @@ def test_an_extra_that_brings_gpl_packages_names_them() -> None:
         pytest.skip(str(error))
     keys = ("License", "License-Expression")
     strict = {name for name in needed if any(str(metadata(name).get(key)).startswith("GPL") for key in keys)}
-    assert strict == {"ckip-transformers"}
+    assert strict == {"ckip-transformers", "udapi", "udtools"}
     page = (ROOT / "docs" / "guide" / "models.md").read_text(encoding="utf-8")
-    assert "CKIP transformers (GPL-3.0" in page
+    assert "CKIP transformers (GPL-3.0" in page and "the GPL packages udapi and udtools" in page
 
 
 def test_the_constraints_lie_within_what_the_project_asks_for() -> None:
@@ -187,7 +187,7 @@ def test_what_reads_with_the_shipped_models_needs_no_torch() -> None:
         if requirement.name == DISTRIBUTION:
             waiting += [line for extra in requirement.extras for line in project["optional-dependencies"][extra]]
         seen.add(requirement.name)
-    assert "datasets" in seen and not seen & {"torch", "transformers", "accelerate", "ckip-transformers"}
+    assert "datasets" in seen and not seen & {"torch", "transformers", "accelerate", "stanza", "ckip-transformers"}
 
 
 def test_the_image_is_built_from_what_the_project_has() -> None:

@@ -37,7 +37,7 @@ class Extractor:
             `builder words lexicon import` writes such a folder (`opinions/*.tsv`, `aspects/*.tsv`). A folder that also
             holds `variants.tsv` is a whole lexicon and takes the place of the shipped one.
         rules: a folder of rules in place of the shipped ones.
-        backend: who finds words and dependencies: `embedded` or `ckip`.
+        backend: who finds words and dependencies: `embedded`, `ckip` or `ckip-stanza`.
         models: the folder of the backend's models, where they are not the shipped ones.
         domain: what the texts are about: `restaurant`, `laptop` or `hotels`, the folder of a domain pack, or
             `none` for the words and rules of any review.

@@ -135,7 +135,7 @@ def train(
 
 @nlp.command()
 @click.argument("treebank", type=PATH)
-@option("--backend", default="embedded", help="embedded or ckip.")
+@option("--backend", default="embedded", help="embedded, ckip or ckip-stanza.")
 @option("--models", type=PATH, help="Directory with models; those shipped if not given.")
 @option("--lexicon/--no-lexicon", default=False, show_default=True, help="Whether the lexicons steer segmentation.")
 def evaluate(treebank: Path, backend: str, models: Path | None, lexicon: bool) -> None:

@@ -110,8 +110,8 @@ def _needed_modules(config: Config) -> Iterator[tuple[str, str, str]]:
     libraries = {"encoder": ("torch", "transformers"), "paper": ("torch", "transformers", "accelerate")}
     for name in libraries.get(config.profile, ()):
         yield name, f"the profile {config.profile}", "paper"
-    if config.annotate.backend == "ckip":
-        yield "ckip_transformers", "the backend ckip", "ckip"
+    if config.annotate.backend.startswith("ckip"):
+        yield "ckip_transformers", f"the backend {config.annotate.backend}", "ckip"
     if config.profile == "embedded" and config.discriminate.mode == "paper":
         yield "torch", 'discriminate.mode = "paper"', "train"
     if trained := config.profile == "embedded" and sorted(set(config.self_train.variants) - {"E"}):

@@ -55,6 +55,7 @@ EXTRAS = {
         "what trains: variants A to D, discriminators, networks that augment, `builder model nlp train`",
     ),
     "ckip": (("ckip_transformers", "torch"), "the backend `ckip`"),
+    "stanza": (("stanza", "torch"), "the backend `ckip-stanza`"),
     "paper": (("transformers", "accelerate", "sentencepiece", "torch"), "the profiles `encoder` and `paper`"),
 }
 """Extras by name: the modules that come with each, and what needs it."""

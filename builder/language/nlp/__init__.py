@@ -37,21 +37,20 @@ def _embedded(words: Mapping[str, str], models: Path | None, device: str) -> Bac
 def _ckip(words: Mapping[str, str], models: Path | None, device: str) -> Backend:
     from builder.language.nlp import ckip
 
-    del words  # CKIP takes no dictionary
-    return ckip.load(models, device)
+    return ckip.load(words, models, device=device)
+
+
+def _ckip_stanza(words: Mapping[str, str], models: Path | None, device: str) -> Backend:
+    from builder.language.nlp import ckip
+
+    return ckip.load(words, models, trees="stanza", device=device)
 
 
 BACKENDS: dict[str, Callable[[Mapping[str, str], Path | None, str], Backend]] = {
     "embedded": _embedded,
     "ckip": _ckip,
+    "ckip-stanza": _ckip_stanza,
 }
-
-
-GONE = {
-    "ckip-stanza": "`ckip` has the same words, with trees of builder's parser",
-    "hub": "`builder model nlp train` makes models of your own",
-}
-"""Backends of earlier versions, and what stands in their place."""
 
 
 def load(name: str, words: Mapping[str, str], models: Path | None = None, device: str = "auto") -> Backend:
@@ -59,8 +58,11 @@ def load(name: str, words: Mapping[str, str], models: Path | None = None, device
     `device` is where the networks of Transformers run; the embedded ones run on the CPU.
     """
     if name not in BACKENDS:
-        known = f"known: {', '.join(sorted(BACKENDS))}"
-        raise ConfigError(f"unknown NLP backend {name!r}", fix=f"{GONE[name]}; {known}" if name in GONE else known)
+        raise ConfigError(
+            f"unknown NLP backend {name!r}",
+            fix=f"known: {', '.join(sorted(BACKENDS))}"
+            + ("; models of your own: `builder model nlp train`" if name == "hub" else ""),
+        )
     return BACKENDS[name](words, models, device)
 
 

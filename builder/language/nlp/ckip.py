@@ -1,26 +1,34 @@
 """The ckip backend (extra `ckip`): words and tags from ckip-transformers, as in the paper (section 3.2), on a GPU if
 there is one.
 
-In: views of texts, cut into sentences. Out: tokens with universal tags (rules/labels.tsv) and trees of our own parser.
-The user's words cannot steer CKIP, which takes no dictionary, and nothing refines its words afterwards.
+In: views of texts, cut into sentences. Out: tokens with universal tags (rules/labels.tsv) and trees of our own parser
+or of stanza. The user's words cannot steer CKIP, which takes no dictionary, and nothing refines its words afterwards.
 The driver's habits that this module lives with (ckip-transformers 0.3.4): whitespace is an unknown character that it
 may glue into a word, a call without a single character raises, one long text pads all others to its length, and a
 word longer than the model's window kills the tagger. ckip-transformers is GPL-3.0: it is asked for by name, imported
 only when this backend is loaded, and no part of it is copied.
+
+Trees from stanza (extra `stanza`) for words that are already cut.
+
+In: a folder of stanza's models for zh-hant, words by sentence. Out: heads and UD v1 relations; stanza speaks UD v2,
+rules/labels.tsv translates. Stanza tags the words itself, because its parser learnt from its own tags, finer than
+ours; lemmas are the words, as in its treebank. Nothing is ever downloaded: what is missing is an error that says how
+to get it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
 from itertools import accumulate, pairwise
 from pathlib import Path
+from pickle import UnpicklingError
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from builder.core.errors import ConfigError, ModelError, ResourceError, install_command
 from builder.core.files import digest_file
@@ -29,6 +37,95 @@ from builder.language.nlp import conllu as label_table
 from builder.language.nlp.conllu import Labels
 from builder.language.nlp.features import Draft, TreeParser, parsed, sentence_spans
 from builder.learning.hub import is_folder, load_network, load_tokenizer
+
+# ---- Stanza's trees
+
+_LANGUAGE = "zh-hant"
+_PROCESSORS = {"tokenize": "default", "pos": "default", "lemma": "identity", "depparse": "default"}
+
+
+class StanzaWord(Protocol):
+    """A word of stanza's: `head` counts from 1, 0 is the root."""
+
+    text: str
+    head: int
+    deprel: str
+
+
+class StanzaSentence(Protocol):
+    """A sentence of stanza's."""
+
+    words: list[StanzaWord]
+
+
+class StanzaDocument(Protocol):
+    """A document of stanza's."""
+
+    sentences: list[StanzaSentence]
+
+
+@dataclass(frozen=True, slots=True)
+class StanzaParser:
+    """A `features.TreeParser`; `signature` names the version and the model files."""
+
+    signature: str
+    pipeline: Callable[[list[list[str]]], StanzaDocument]
+    labels: Labels
+
+    def parse(self, units: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[tuple[list[int], list[str]]]:
+        """The trees of units of words; their tags are not used, stanza tags for itself."""
+        if not units:
+            return []
+        sentences = self.pipeline([list(words) for words, _ in units]).sentences
+        assert len(sentences) == len(units), f"stanza made {len(sentences)} sentences of {len(units)}"
+        return [tree(sentence, self.labels) for sentence in sentences]
+
+
+def tree(sentence: StanzaSentence, labels: Labels) -> tuple[list[int], list[str]]:
+    """0-based heads (-1 is the root) and UD v1 relations. Only the root is called root, whatever a model says."""
+    heads = [word.head - 1 for word in sentence.words]
+    rels = ["root" if word.head == 0 else labels.ours("ud2", word.deprel, word.text) for word in sentence.words]
+    return heads, ["dep" if head >= 0 and rel == "root" else rel for head, rel in zip(heads, rels, strict=True)]
+
+
+def load_stanza(folder: Path, labels: Labels, device: str = "auto") -> StanzaParser:
+    """Stanza's pipeline on the models in `folder`, which holds resources.json and zh-hant/, on a device."""
+    download = f"stanza.download({_LANGUAGE!r}, model_dir={str(folder)!r})"
+    fix = f"where there is a network, run {download}, and copy the folder here"
+    if not (folder / "resources.json").is_file():
+        raise ResourceError("no stanza models", where=str(folder), fix=fix)
+    try:
+        stanza = import_module("stanza")
+    except ImportError as error:
+        raise ConfigError(f"trees from stanza need stanza: {error}", fix=install_command("stanza")) from error
+    from builder.learning.devices import choose
+
+    chosen = str(choose(device))
+    try:
+        pipeline = stanza.Pipeline(
+            _LANGUAGE,
+            dir=str(folder),
+            processors=dict(_PROCESSORS),
+            tokenize_pretokenized=True,
+            download_method=None,
+            verbose=False,
+            device=chosen,
+        )
+    except (OSError, KeyError, ValueError, RuntimeError, UnpicklingError) as error:
+        raise ResourceError(
+            f"stanza cannot load its models: {' '.join(str(error).split())}", where=str(folder), fix=fix
+        ) from error
+    labels.require("ud2", pipeline.processors["depparse"].get_known_relations())
+    files = sorted(
+        {Path(value) for value in pipeline.config.values() if isinstance(value, str) and Path(value).is_file()}
+    )
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return StanzaParser(f"stanza={stanza.__version__} trees={digest.hexdigest()[:12]}", pipeline, labels)
+
+
+# ---- CKIP
 
 HUB = "ckiplab/{name}-chinese-{part}"
 NAMES = ("bert-base", "bert-tiny", "albert-base", "albert-tiny")
@@ -75,7 +172,10 @@ class Ckip:
             lambda words: sum(map(len, words)),
         )
         return [
-            ["SPACE" if word.isspace() else self.labels.ours(tag, word) for word, tag in zip(words, tags, strict=True)]
+            [
+                "SPACE" if word.isspace() else self.labels.ours("ckip-pos", tag, word)
+                for word, tag in zip(words, tags, strict=True)
+            ]
             for words, tags in zip(sentences, answers, strict=True)
         ]
 
@@ -118,12 +218,15 @@ def word_spans(text: str, words: Sequence[str], where: str) -> list[Span]:
     return out
 
 
-def load(models: Path | None = None, device: str = "auto") -> Ckip:
+def load(words: Mapping[str, str], models: Path | None = None, trees: str = "embedded", device: str = "auto") -> Ckip:
     """The backend. `models`: a folder with ws/ and pos/, or one of `NAMES` for the hub's models, by default bert-base.
-    Its trees are those of our own parser: of models/embedded/ if it is there, else the one shipped.
+
+    `trees`: "embedded" takes our own parser (models/embedded/ if it is there, else the one shipped), "stanza" the
+    models in models/stanza/. `words` is there for the Protocol alone: CKIP takes no dictionary.
     """
+    del words
     table = label_table.load_labels()
-    parser, parser_signature = embedded_parser(models)
+    parser, parser_signature = _stanza(models, table, device) if trees == "stanza" else embedded_parser(models)
     segmenter = _driver("ws", _source("ws", models), device)
     tagger = _driver("pos", _source("pos", models), device)
     known = segmenter.model.config.id2label
@@ -132,7 +235,7 @@ def load(models: Path | None = None, device: str = "auto") -> Ckip:
             f"no word segmenter of CKIP's: its labels are {sorted(known.values())}, not B and I",
             where=_source("ws", models),
         )
-    table.require(tagger.model.config.id2label.values())
+    table.require("ckip-pos", tagger.model.config.id2label.values())
     parts = [f"ws={_digest(segmenter)}", f"pos={_digest(tagger)}", f"labels={table.digest}", parser_signature]
     parts += [f"{name}={version(name)}" for name in ("ckip-transformers", "transformers")]
     return Ckip(" ".join(["ckip/1", *parts]), segmenter, tagger, tagger.tokenizer.model_max_length - 2, table, parser)
@@ -206,3 +309,12 @@ def embedded_parser(models: Path | None) -> tuple[TreeParser, str]:
     # The whole backend is loaded for its parser's sake: it checks its files against their digests.
     parser = embedded.load({}, folder).parser
     return parser, f"parser={digest_file(folder / 'parser.safetensors')[:12]}"
+
+
+def _stanza(models: Path | None, table: Labels, device: str) -> tuple[TreeParser, str]:
+    if models is None or str(models) in NAMES:
+        raise ConfigError(
+            "ckip-stanza needs a folder of models", fix="set annotate.models to a folder with ws/, pos/ and stanza/"
+        )
+    parser = load_stanza(models / "stanza", table, device)
+    return parser, parser.signature

@@ -7,9 +7,13 @@ treebank trains a silently worse parser.
 A sentence becomes more like a review with no final mark, marks missing inside, and clauses that stand alone. Nothing is
 invented; only punctuation that nothing hangs on goes, and only clauses that the tree itself holds together are cut out.
 
-CKIP's parts of speech become the universal tags that engine and parser know (rules/labels.tsv). One followed by a space
-and a word holds for that word only. They were counted on what GSD v1 gives the words that Sinica's treebank gives each
-tag.
+Foreign tags and relations become the universal tags and UD v1 relations that engine and parser know (rules/labels.tsv),
+those of other segmenters and parsers too. One table for all schemes, so that a person sees the differences side by
+side: `ckip-pos` (CKIP's Sinica tags), `ud2` (relations of UD v2) and `stanford` (relations in the terms of the paper,
+section 3.2.3).
+A label followed by a space and a word holds for that word only: UD v2 knows 不 as an advmod, UD v1 as a neg. The rows
+of `ud2` were counted on the sentences that GSD has in both versions; the tags, on what GSD v1 gives the words that
+Sinica's treebank gives each tag.
 """
 
 from __future__ import annotations
@@ -152,41 +156,47 @@ def review_like(sentence: TreebankSentence, random: Random) -> TreebankSentence:
 
 # ---- Foreign labels
 
-HEADER = ("label", "ours", "note")
+SCHEMES = ("ckip-pos", "ud2", "stanford")
+HEADER = ("scheme", "label", "ours", "note")
 
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """`table` maps "label" or "label word" to our label; `where` names its file in errors."""
+    """`table` maps (scheme, "label" or "label word") to our label; `where` names its file in errors."""
 
-    table: Mapping[str, str]
+    table: Mapping[tuple[str, str], str]
     digest: str
     where: str
 
-    def ours(self, label: str, word: str = "") -> str:
+    def ours(self, scheme: str, label: str, word: str = "") -> str:
         """Our label. One that the table lacks is an error, never a guess."""
-        self.require((label,))
-        return self.table.get(f"{label} {word}", self.table[label])
+        own = self.table.get((scheme, f"{label} {word}")) or self.table.get((scheme, label))
+        if own is None:
+            self.require(scheme, (label,))
+        assert own, f"{scheme} {label!r} is in the table without a label of ours"
+        return own
 
     @property
     def parts_of_speech(self) -> dict[str, str]:
         """CKIP's parts of speech and our own, each with ours."""
-        tags = {label: ours for label, ours in self.table.items() if " " not in label}
+        tags = {
+            label: ours for (scheme, label), ours in self.table.items() if scheme == "ckip-pos" and " " not in label
+        }
         return {tag: tag for tag in tags.values()} | tags
 
-    def require(self, labels: Iterable[str]) -> None:
+    def require(self, scheme: str, labels: Iterable[str]) -> None:
         """Refuse a model whose labels the table does not know, before it reads its first text."""
-        missing = sorted({label for label in labels if label not in self.table})
+        missing = sorted({label for label in labels if (scheme, label) not in self.table})
         if missing:
             raise ResourceError(
-                f"no row for the label {', '.join(map(repr, missing))}",
+                f"no row for the {scheme} label {', '.join(map(repr, missing))}",
                 where=self.where,
                 fix="add it to the table",
             )
 
 
 def load_labels(path: Path | None = None) -> Labels:
-    """Read the table. ResourceError with file:line on a broken row, or a label listed twice."""
+    """Read the table. ResourceError with file:line on a broken row, an unknown scheme, or a label listed twice."""
     path = path or data_dir("rules") / "labels.tsv"
     try:
         content = path.read_bytes()
@@ -197,20 +207,22 @@ def load_labels(path: Path | None = None) -> Labels:
         raise ResourceError(
             "the first line is not the header", where=f"{path}:1", fix=f"write {' '.join(HEADER)}, separated by tabs"
         )
-    table: dict[str, str] = {}
+    table: dict[tuple[str, str], str] = {}
     for number, line in enumerate(lines[1:], 2):
         if line.strip() and not line.startswith("#"):
-            label, ours = _read_label(line, f"{path}:{number}")
-            if label in table:
-                raise ResourceError(f"{label!r} is listed already", where=f"{path}:{number}", fix="keep one")
-            table[label] = ours
+            scheme, label, ours = _read_label(line, f"{path}:{number}")
+            if (scheme, label) in table:
+                raise ResourceError(f"{scheme} {label!r} is listed already", where=f"{path}:{number}", fix="keep one")
+            table[scheme, label] = ours
     return Labels(MappingProxyType(table), hashlib.sha256(content).hexdigest()[:12], str(path))
 
 
-def _read_label(line: str, where: str) -> tuple[str, str]:
+def _read_label(line: str, where: str) -> tuple[str, str, str]:
     cells = line.split("\t")
     if len(cells) != len(HEADER) or not all(cell and cell == cell.strip() for cell in cells):
         raise ResourceError(
             f"{counted(len(cells), 'cell')} where {len(HEADER)} are due, or a blank one: {line!r}", where=where
         )
-    return cells[0], cells[1]
+    if cells[0] not in SCHEMES:
+        raise ResourceError(f"unknown scheme {cells[0]!r}", where=where, fix=f"known: {', '.join(SCHEMES)}")
+    return cells[0], cells[1], cells[2]
