@@ -22,7 +22,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.core.errors import InputError
-from builder.reviews.sources import FORMATS, Columns, Row, digest, opening, read
+from builder.core.settings import Input
+from builder.reviews.sources import FORMATS, Row, digest, opening, read
 from builder.reviews.sources.cells import RawReview, RejectedRow, rating_of
 
 RECORDS: list[dict[str, object]] = [
@@ -81,21 +82,17 @@ def write(folder: Path, name: str, content: bytes | str) -> Path:
     return path
 
 
-def rows(
-    folder: Path, name: str, content: bytes | str, columns: Columns | None = None, encoding: str | None = None
-) -> list[Row]:
-    return list(read(write(folder, name, content), columns, encoding))
+def rows(folder: Path, name: str, content: bytes | str, settings: Input | None = None) -> list[Row]:
+    return list(read(write(folder, name, content), settings))
 
 
 def texts(read_rows: list[Row]) -> list[str]:
     return [row.text if isinstance(row, RawReview) else f"!{row.reason}" for row in read_rows]
 
 
-def refused(
-    folder: Path, name: str, content: bytes | str, columns: Columns | None = None, encoding: str | None = None
-) -> str:
+def refused(folder: Path, name: str, content: bytes | str, settings: Input | None = None) -> str:
     with pytest.raises(InputError) as caught:
-        rows(folder, name, content, columns, encoding)
+        rows(folder, name, content, settings)
     message = str(caught.value)
     assert "\n" not in message
     assert str(folder / name) in message
@@ -141,7 +138,7 @@ def test_plain_text_that_names_its_columns_is_a_table(tmp_path: Path) -> None:
     for header in ("編號,評論", '"編號";"評論"', "評論"):
         content = "\n".join([header, *(header.replace("編號", "7").replace("評論", "好吃") for _ in "12")])
         assert texts(rows(tmp_path, "reviews.txt", content)) == ["好吃", "好吃"], header
-    named = rows(tmp_path, "own.txt", "想說的,誰\n好吃,我\n", Columns(text="想說的"))
+    named = rows(tmp_path, "own.txt", "想說的,誰\n好吃,我\n", Input(text_column="想說的"))
     assert texts(named) == ["好吃"]
 
 
@@ -214,7 +211,7 @@ def test_of_two_good_guesses_the_first_of_the_table_wins(tmp_path: Path) -> None
 
 
 def test_named_columns_go_before_guesses_and_are_not_guessed_again(tmp_path: Path) -> None:
-    columns = Columns(text="title", id="key", source="site")
+    columns = Input(text_column="title", id_column="key", source_column="site")
     assert rows(tmp_path, "a.csv", "title,text,key,site\n好吃,別的,7,web\n", columns) == [
         RawReview(1, "好吃", "7", "web")
     ]
@@ -236,12 +233,12 @@ def test_a_file_without_header_gets_the_clear_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("role", ["text", "id", "place", "rating", "source"])
 def test_a_named_column_that_does_not_exist_is_an_error(tmp_path: Path, role: str) -> None:
-    message = refused(tmp_path, "a.csv", "text,b\n1,2\n", Columns(**{role: "c"}))
+    message = refused(tmp_path, "a.csv", "text,b\n1,2\n", Input(**{f"{role}_column": "c"}))
     assert message == f"a.csv: no column 'c'; columns found: text, b; correct --{role}-column"
 
 
 def test_a_column_whose_name_is_nearly_right_is_offered(tmp_path: Path) -> None:
-    message = refused(tmp_path, "a.csv", "顧客留言,b\n湯,2\n", Columns(text="顧客留"))
+    message = refused(tmp_path, "a.csv", "顧客留言,b\n湯,2\n", Input(text_column="顧客留"))
     assert message.endswith("columns found: 顧客留言, b; did you mean 顧客留言? correct --text-column")
 
 
@@ -311,18 +308,18 @@ def test_a_file_in_another_encoding_is_refused_with_the_right_guess_and_read_onc
         f"it decodes as {encoding}"
     )
     assert f"add --encoding {encoding}" in message
-    assert texts(rows(tmp_path, f"a{ending}", content.encode(encoding), encoding=encoding)) == [text] * 20
+    assert texts(rows(tmp_path, f"a{ending}", content.encode(encoding), Input(encoding=encoding))) == [text] * 20
 
 
 def test_a_wrongly_named_encoding_is_refused_too(tmp_path: Path) -> None:
-    message = refused(tmp_path, "a.csv", "text\n" + "這家的湯很好喝，服務也不錯\n" * 9, encoding="ascii")
+    message = refused(tmp_path, "a.csv", "text\n" + "這家的湯很好喝，服務也不錯\n" * 9, Input(encoding="ascii"))
     assert "most of the file is not ASCII; first invalid byte at byte 5; it decodes as utf-8" in message
 
 
 @pytest.mark.parametrize("name", ["klingon", "base64"])
 def test_an_unknown_encoding_is_an_error(tmp_path: Path, name: str) -> None:
     assert f"unknown encoding '{name}'; --encoding takes such as utf-8, cp950" in refused(
-        tmp_path, "a.csv", "text\n好\n", encoding=name
+        tmp_path, "a.csv", "text\n好\n", Input(encoding=name)
     )
 
 

@@ -18,8 +18,9 @@ from conftest import ROOT
 from test_sources import xlsx
 
 from builder.core.errors import InputError
+from builder.core.settings import Input
 from builder.reviews import sources
-from builder.reviews.sources import Columns, Row, Understanding, read
+from builder.reviews.sources import Row, Understanding, read
 from builder.reviews.sources.cells import Order, RawReview, date_of, find_order
 from builder.reviews.sources.texts import texts
 
@@ -359,10 +360,10 @@ def test_a_list_is_named_by_its_path_and_another_column_can_be_named(tmp_path: P
     path = tmp_path / "in.json"
     path.write_text(dump([GOSOM | {"user_reviews": GOSOM_REVIEWS}]), encoding="utf-8")
     understood = Understanding()
-    named = Columns(text="user_reviews.Name")
+    named = Input(text_column="user_reviews.Name")
     assert [as_result(row)[0] for row in read(path, named, understood=understood)] == ["小魚", "阿樹"]
     assert understood.columns["rating"] == "user_reviews.Rating"
-    assert [as_result(row)[0] for row in read(path, Columns(text="descriptions"))] == [DESCRIPTION]
+    assert [as_result(row)[0] for row in read(path, Input(text_column="descriptions"))] == [DESCRIPTION]
 
 
 def test_a_list_that_is_broken_or_empty_rejects_its_record_and_reviews_are_numbered_on(tmp_path: Path) -> None:
@@ -482,7 +483,7 @@ def test_values_inside_objects_are_named_by_their_path(tmp_path: Path) -> None:
     ]
     path = tmp_path / "a.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    columns = Columns(text="body.zh", id="key", rating="meta.stars")
+    columns = Input(text_column="body.zh", id_column="key", rating_column="meta.stars")
     assert list(read(path, columns)) == [
         RawReview(1, "湯頭很好", "a1", None, "鼎香園", 4.0),
         RawReview(2, "麵也好吃", "a2"),
@@ -490,7 +491,7 @@ def test_values_inside_objects_are_named_by_their_path(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"no column 'meta'; columns found: key, meta\.shop, meta\.stars, body\.zh, user"
     ):
-        list(read(path, Columns(text="meta")))
+        list(read(path, Input(text_column="meta")))
 
 
 def test_paths_are_guessed_where_they_can_only_be_one_thing(tmp_path: Path) -> None:

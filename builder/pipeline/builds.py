@@ -27,7 +27,6 @@ from builder.models import kinds
 from builder.pipeline import layers
 from builder.pipeline.layers import taught_file
 from builder.pipeline.splits import counts_triplets
-from builder.pipeline.stages.ingest import columns_of
 from builder.release.reading import existing, rows, shelf_of
 from builder.reviews import sources
 from builder.reviews.assignment import norm_hash
@@ -181,9 +180,9 @@ def refuse_taken_name(build: Build, shelf: Path) -> None:
         return
     last = releases[-1]
     wanted = {norm_hash(normal(row["text"])) for split in last.splits for row in rows(last.path, split)}
-    missing, settings = set(wanted), build.resolved.config.input
+    missing = set(wanted)
     for path in build.inputs:
-        for row in sources.read(path, columns_of(settings), settings.encoding or None, sheet=settings.sheet or None):
+        for row in sources.read(path, build.resolved.config.input):
             if isinstance(row, RawReview):
                 missing.discard(norm_hash(normal(row.text)))
     if len(missing) > len(wanted) / 2:

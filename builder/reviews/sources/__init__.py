@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from builder.core.errors import InputError
+from builder.core.settings import Input
 from builder.reviews.sources import delimited, json_values, parquet, xlsx
 from builder.reviews.sources.cells import Row
-from builder.reviews.sources.columns import Columns
 from builder.reviews.sources.opening import (
     Progress,
     Source,
@@ -24,9 +24,9 @@ from builder.reviews.sources.opening import (
     opened,
 )
 
-__all__ = ["FORMATS", "Columns", "Progress", "Row", "Understanding", "digest", "read"]
+__all__ = ["FORMATS", "Progress", "Row", "Understanding", "digest", "read"]
 
-Reader = Callable[[Source, Columns], Iterator[Row]]
+Reader = Callable[[Source], Iterator[Row]]
 FORMATS: dict[str, Reader] = {
     ".csv": delimited.read_csv,
     ".csv.gz": delimited.read_csv,
@@ -46,22 +46,16 @@ FORMATS: dict[str, Reader] = {
 
 
 def read(
-    path: Path,
-    columns: Columns | None = None,
-    encoding: str | None = None,
-    progress: Progress | None = None,
-    sheet: str | None = None,
-    understood: Understanding | None = None,
+    path: Path, settings: Input | None = None, progress: Progress | None = None, understood: Understanding | None = None
 ) -> Iterator[Row]:
     """The rows of a file in order. Its name, existence and size are checked now, the rest as the rows are taken.
 
-    `sheet` is that of a workbook, by its name or its number from 1. `progress` is called with the bytes read since
-    its last call; they add up to about the size of the file. `understood` is filled when the first row is taken.
+    `progress` is called with the bytes read since its last call; they add up to about the size of the file.
+    `understood` is filled when the first row is taken.
     """
     reader = _reader(path)
     check_readable(path)
-    source = Source(path, encoding, progress, sheet, understood or Understanding())
-    return _some(reader, columns or Columns(), source)
+    return _some(reader, Source(path, settings or Input(), progress, understood or Understanding()))
 
 
 def digest(path: Path) -> str:
@@ -84,9 +78,9 @@ def _reader(path: Path) -> Reader:
     raise InputError(f"unknown ending {path.suffix!r}", where=one_line(str(path), 500), fix=f"use one of {known}")
 
 
-def _some(reader: Reader, columns: Columns, source: Source) -> Iterator[Row]:
+def _some(reader: Reader, source: Source) -> Iterator[Row]:
     count, size = 0, source.path.stat().st_size
-    for row in reader(source, columns):
+    for row in reader(source):
         count += 1
         check_rows(count, size, source.where)
         yield row

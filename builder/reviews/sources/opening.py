@@ -26,6 +26,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, BinaryIO
 
 from builder.core.errors import InputError, printable
+from builder.core.settings import Input
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -62,12 +63,11 @@ class Understanding:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file to read, its encoding and sheet as the user named them, and who hears how far the reading is."""
+    """A file to read, what the user says of it, and who hears how far the reading is."""
 
     path: Path
-    encoding: str | None = None
+    settings: Input = field(default_factory=Input)
     progress: Progress | None = None
-    sheet: str | None = None
     understood: Understanding = field(default_factory=Understanding, compare=False)
 
     @property
@@ -321,15 +321,15 @@ def chunks(source: Source, codec: Codec) -> Iterator[str]:
 
 def _named(source: Source, head: bytes) -> str:
     marked = next((name for bom, name in _BOMS if head.startswith(bom)), None)
-    if source.encoding is None:
+    if not (encoding := source.settings.encoding):
         return marked or "utf-8"
     try:
-        io.TextIOWrapper(io.BytesIO(), source.encoding)  # refuses what is a codec but no text encoding, such as base64
-        name = codecs.lookup(source.encoding).name
+        io.TextIOWrapper(io.BytesIO(), encoding)  # refuses what is a codec but no text encoding, such as base64
+        name = codecs.lookup(encoding).name
     except LookupError as error:
         known = ", ".join(_CANDIDATES)
         raise InputError(
-            f"unknown encoding {source.encoding!r}", where=source.where, fix=f"--encoding takes such as {known}"
+            f"unknown encoding {encoding!r}", where=source.where, fix=f"--encoding takes such as {known}"
         ) from error
     if name in ("utf-16", "utf-32"):
         return marked if marked and marked.startswith(name) else f"{name}-le"
