@@ -311,7 +311,7 @@ def test_a_link_that_leads_out_of_a_release_is_not_followed(built: Built, tmp_pa
 
 @pytest.mark.parametrize("name", ["manifest.json", "data/train.jsonl"])
 @pytest.mark.parametrize("kind", ["loop", "pipe"])
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(60, func_only=True)  # it may be the first to ask for the build
 def test_a_file_of_a_release_that_is_a_loop_or_a_pipe_is_one_line_and_waited_for_by_nobody(
     name: str, kind: str, built: Built, here: Command, tmp_path: Path
 ) -> None:

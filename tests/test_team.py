@@ -113,7 +113,7 @@ def test_accelerate_launch_trains_a_writer_and_a_judge_in_two_processes(tmp_path
         env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         alone, one = train_judge(base, tmp_path / "alone"), train_writer(writer, tmp_path / "one")
-        said, errors = process.communicate(timeout=200)
+        said, errors = process.communicate(timeout=900)
     assert process.returncode == 0, errors
     assert said.count("trained") == 1
     both, two = load(tmp_path / "judge", "cpu"), load_base(str(tmp_path / "writer"))
