@@ -9,7 +9,6 @@ import hashlib
 import io
 import json
 import re
-import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -142,37 +141,9 @@ def test_plain_text_that_names_its_columns_is_a_table(tmp_path: Path) -> None:
     assert texts(named) == ["好吃"]
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "reviews.txt: empty file: no rows; give a file with a header and at least one review"),
-        (
-            "湯頭很好喝\n".encode("big5") * 9,
-            "reviews.txt line 1: most of the file is not UTF-8; first invalid byte at byte 0; it decodes as cp950, "
-            "big5hkscs: add --encoding cp950",
-        ),
-        (
-            b"PK\x03\x04",
-            "reviews.txt: holds zip or Excel data, not text; give the file its right ending, such as .xlsx",
-        ),
-    ],
-)
-def test_what_is_no_plain_text_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
-    assert refused(tmp_path, "reviews.txt", content) == message
-
-
 def test_the_digest_is_that_of_the_stored_bytes(tmp_path: Path) -> None:
     path = write(tmp_path, "a.csv.gz", "text\n好吃\n")
     assert digest(path) == hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def test_importing_the_readers_imports_no_heavy_library() -> None:
-    import subprocess
-
-    code = (
-        "import sys, builder.reviews.sources; print([m for m in ('pyarrow', 'openpyxl', 'torch') if m in sys.modules])"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 # ---- columns
@@ -222,12 +193,6 @@ def test_without_a_text_column_the_error_lists_the_columns_and_the_option(tmp_pa
     assert (
         message == "a.csv: no text column; columns found: a, b c; "
         "name it with --text-column, or add a header row if there is none"
-    )
-
-
-def test_a_file_without_header_gets_the_clear_error(tmp_path: Path) -> None:
-    assert "no text column; columns found: 這家的湯很好喝; name it with --text-column, or add a header row" in refused(
-        tmp_path, "a.csv", "這家的湯很好喝\n麵也好\n"
     )
 
 

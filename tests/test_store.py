@@ -5,7 +5,6 @@ and questions get answers.
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -229,12 +228,6 @@ def test_a_damaged_database_is_said_to_be_damaged(tmp_path: Path) -> None:
             opening(tmp_path),
         ):
             pass
-
-
-def test_reading_where_nothing_was_built_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(WorkdirError, match=r"no database here; run `builder build` first"), db.reading(tmp_path):
-        pass
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_build_beside_is_named_where_none_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -605,8 +598,6 @@ def test_every_named_query_runs_and_says_what_it_is_about(filled: sqlite3.Connec
         columns, rows = queries.named(filled, name, dict.fromkeys(queries.lookup(name).params, "湯頭"))
         assert columns, name
         assert all(len(row) == len(columns) for row in rows)
-        assert len(queries.lookup(name).title) > 10
-        assert not queries.lookup(name).title.startswith("SELECT")
 
 
 @pytest.mark.parametrize(
@@ -692,20 +683,6 @@ def test_a_cell_or_an_answer_that_is_too_large_is_refused_before_it_is_made(tmp_
         assert len(queries.free(connection, many, 5, megabytes=8)[1]) == 5
     with db.reading(tmp_path) as connection, pytest.raises(QueryError, match="longer than 64 MB"):
         queries.free(connection, "SELECT zeroblob(100000000)", None)
-
-
-def test_a_query_of_long_cells_is_interrupted_in_time(tmp_path: Path) -> None:
-    with db.writing(tmp_path):
-        pass
-    slow = (
-        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT "
-        "sum(length(hex(zeroblob(500000)))) FROM n"
-    )
-    with db.reading(tmp_path, cell=1 << 20) as connection:
-        started = time.monotonic()
-        with pytest.raises(QueryError, match="took longer"):
-            queries.free(connection, slow, None, seconds=0.2)
-        assert time.monotonic() - started < 60
 
 
 def test_an_unknown_query_lists_the_known_ones_and_a_missing_parameter_is_named(filled: sqlite3.Connection) -> None:
