@@ -263,15 +263,8 @@ def test_a_parcel_arrives_whole_under_its_digest_and_its_own_name(tmp_path: Path
     assert parcels_in((sent, (sent, 1), 2)) == [sent, sent]
 
 
-def test_a_parcel_that_changed_or_was_damaged_or_leads_out_of_its_folder_is_refused(tmp_path: Path) -> None:
+def test_a_parcel_that_changed_is_refused(tmp_path: Path) -> None:
     sent = parcel(tmp_path)
-    packed = pack(sent)
-    with pytest.raises(ResourceError, match="arrived damaged"):
-        unpack(sent, {"sub/word.txt": b"x"}, tmp_path / "store")
-    for name in ("../out.txt", "/tmp/out.txt", "sub/../../out.txt"):
-        with pytest.raises(ResourceError, match="may not hold"):
-            unpack(Parcel(sent.root, ((name, sent.files[0][1]),)), {name: packed["sub/word.txt"]}, tmp_path / "store")
-    assert list((tmp_path / "store").rglob("*")) == [], "nothing is left of them"
     (tmp_path / "data" / "sub" / "word.txt").write_text("else")
     with pytest.raises(ResourceError, match="changed while the build ran"):
         pack(sent)

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import pairwise
 from tempfile import TemporaryFile, gettempdir
-from types import TracebackType
 from typing import IO, overload
 
 import numpy as np
@@ -53,9 +52,7 @@ class Texts(Sequence[str]):
     def __enter__(self) -> Texts:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
