@@ -407,38 +407,17 @@ def found_texts(items: list[Row]) -> list[str]:
     return [item.text for item in items if isinstance(item, RawReview)]
 
 
-def comma_separated(*lines: list[str]) -> str:
-    out = io.StringIO()
-    csv.writer(out).writerows(lines)
-    return out.getvalue()
-
-
-def files(folder: Path) -> list[Path]:
-    (folder / "in.csv").write_text(comma_separated(TITLES, *ROWS), encoding="utf-8")
+@pytest.mark.parametrize("name", ["in.csv", "in.jsonl", "in.parquet"])
+def test_the_text_column_is_known_by_its_content(tmp_path: Path, name: str) -> None:
     objects = [dict(zip(TITLES, row, strict=True)) for row in ROWS]
-    (folder / "in.json").write_text(json.dumps(objects), encoding="utf-8")
-    (folder / "in.jsonl").write_text("\n".join(map(json.dumps, objects)), encoding="utf-8")
-    pq.write_table(pa.Table.from_pylist(objects), folder / "in.parquet")
-    book = openpyxl.Workbook()
-    for line in (TITLES, *ROWS):
-        book.active.append(line)
-    book.save(folder / "in.xlsx")
-    return sorted(folder.glob("in.*"))
-
-
-def test_the_text_column_is_known_by_its_content_in_every_format(tmp_path: Path) -> None:
-    paths = files(tmp_path)
-    assert len(paths) == 5
-    for path in paths:
-        understood = Understanding()
-        items = list(read(path, understood=understood))
-        assert found_texts(items) == [row[2] for row in ROWS], path
-        assert understood.by_content
-        assert understood.columns == {
-            "text": "顧客留言", "id": "編號", "place": None, "rating": "星等", "source": None,
-            "group": None, "date": None,
-        }  # fmt: skip
-    assert understood.encoding == ""
+    content = {"in.csv": joined(",", TITLES, *ROWS), "in.jsonl": by_line(*objects)}.get(name) or parquet(objects)
+    (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    understood = Understanding()
+    assert found_texts(list(read(tmp_path / name, understood=understood))) == [row[2] for row in ROWS]
+    assert understood.by_content
+    assert understood.columns == {
+        "text": "顧客留言", "id": "編號", "place": None, "rating": "星等", "source": None, "group": None, "date": None,
+    }  # fmt: skip
 
 
 def test_a_name_that_is_known_goes_before_content(tmp_path: Path) -> None:

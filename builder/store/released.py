@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -57,17 +56,6 @@ def set_chances(connection: sqlite3.Connection, judge: str, chances: Mapping[int
         "UPDATE verdicts SET confidence = ? WHERE triplet = ? AND source = (SELECT id FROM sources WHERE name = ?)",
         [(chance, triplet, judge) for triplet, chance in chances.items()],
     )
-
-
-def scores(connection: sqlite3.Connection, judge: str, proposer: str, split: str) -> array[float]:
-    """The scores that a judge gives to what a source proposes for the reviews of a split."""
-    rows = connection.execute(
-        "SELECT v.score FROM proposals p JOIN sources o ON o.id = p.source AND o.name = ? JOIN sources s ON s.name = ?"
-        " JOIN verdicts v ON v.source = s.id AND v.triplet = p.triplet JOIN reviews r ON r.id = p.triplet >> 31"
-        " WHERE r.split = ?",
-        (proposer, judge, split),
-    )
-    return array("d", (score for (score,) in rows))
 
 
 class ReleasedReview(NamedTuple):
