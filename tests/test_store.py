@@ -569,8 +569,8 @@ def test_a_finished_stage_is_known_by_its_key_until_it_is_forgotten(connection: 
 
 def test_rounds_come_in_order_and_are_forgotten_with_their_training_sets(filled: sqlite3.Connection) -> None:
     for number in (2, 1):
-        runs.finish_round(filled, replace(runs.rounds(filled)[0], round=number))
-    runs.finish_round(filled, replace(runs.rounds(filled)[0], variant="A", round=0))
+        runs.finish_round(filled, runs.rounds(filled)[0]._replace(round=number))
+    runs.finish_round(filled, runs.rounds(filled)[0]._replace(variant="A", round=0))
     assert [(done.variant, done.round) for done in runs.rounds(filled)] == [("A", 0), ("C", 0), ("C", 1), ("C", 2)]
     assert [done.round for done in runs.rounds(filled, "C")] == [0, 1, 2]
     runs.forget_rounds(filled, "C")

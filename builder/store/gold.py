@@ -7,19 +7,20 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from builder.core.records import Label, Pool, Span
 from builder.core.wording import Annotators
 from builder.store.pools import now
 from builder.store.pools import read as read_pool
+from builder.store.queries import insert
 
 Labels = dict[str, dict[int, Label]]
 """Annotator -> candidate id -> label."""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeAnswer:
-    """A raw answer of a language model. `asked` candidates, `parsed` of them labelled by it."""
+class JudgeAnswer(NamedTuple):
+    """A raw answer of a language model, as a row. `asked` candidates, `parsed` of them labelled by it."""
 
     payload_hash: str
     model: str
@@ -43,17 +44,7 @@ def annotator(connection: sqlite3.Connection, name: str, kind: str = "human") ->
 
 def put(connection: sqlite3.Connection, annotator_id: int, rows: Iterable[tuple[int, Label]], tool: str) -> None:
     """Store labels of an annotator by candidate id; one that is there is replaced."""
-    at = now()
-    connection.executemany(
-        "INSERT INTO labels (candidate, annotator, label, polarity, spans, note, at, tool) VALUES (?,?,?,?,?,?,?,?)"
-        " ON CONFLICT (candidate, annotator)"
-        " DO UPDATE SET label = excluded.label, polarity = excluded.polarity, spans = excluded.spans,"
-        " note = excluded.note, at = excluded.at, tool = excluded.tool",
-        (
-            (candidate, annotator_id, label.label, label.polarity, _spans(label), label.note, at, tool)
-            for candidate, label in rows
-        ),
-    )
+    _put(connection, "labels", annotator_id, rows, tool)
 
 
 def drop(connection: sqlite3.Connection, annotator_id: int, candidate: int) -> None:
@@ -67,11 +58,8 @@ def drop(connection: sqlite3.Connection, annotator_id: int, candidate: int) -> N
 
 def check(connection: sqlite3.Connection, annotator_id: int, reviews: Iterable[int], tool: str) -> None:
     """Note that an annotator has nothing to add to these reviews (ids of pool_reviews)."""
-    at = now()
-    connection.executemany(
-        "INSERT INTO checked_reviews (review, annotator, at, tool) VALUES (?,?,?,?) ON CONFLICT DO NOTHING",
-        ((review, annotator_id, at, tool) for review in reviews),
-    )
+    rows = ((review, annotator_id, now(), tool) for review in reviews)
+    insert(connection, "checked_reviews", "review, annotator, at, tool", rows, "ON CONFLICT DO NOTHING")
 
 
 def uncheck(connection: sqlite3.Connection, annotator_id: int, review: int) -> None:
@@ -136,15 +124,18 @@ def labels_digest(connection: sqlite3.Connection, pool: str) -> str:
 
 def decide(connection: sqlite3.Connection, annotator_id: int, rows: Iterable[tuple[int, Label]], tool: str) -> None:
     """Store decisions about candidates; a later one replaces an earlier one."""
+    _put(connection, "adjudications", annotator_id, rows, tool)
+
+
+def _put(
+    connection: sqlite3.Connection, table: str, annotator_id: int, rows: Iterable[tuple[int, Label]], tool: str
+) -> None:
     at = now()
-    connection.executemany(
-        "INSERT OR REPLACE INTO adjudications (candidate, label, polarity, spans, annotator, note, at, tool)"
-        " VALUES (?,?,?,?,?,?,?,?)",
-        (
-            (candidate, label.label, label.polarity, _spans(label), annotator_id, label.note, at, tool)
-            for candidate, label in rows
-        ),
+    values = (
+        (candidate, annotator_id, label.label, label.polarity, _spans(label), label.note, at, tool)
+        for candidate, label in rows
     )
+    insert(connection, table, "candidate, annotator, label, polarity, spans, note, at, tool", values, "REPLACE")
 
 
 def undecide(connection: sqlite3.Connection, candidate: int) -> None:
@@ -185,15 +176,8 @@ def cached(connection: sqlite3.Connection, hashes: Iterable[str]) -> dict[str, s
 
 def keep(connection: sqlite3.Connection, answer: JudgeAnswer) -> None:
     """Store the raw answer of a language model, under the hash of the request; the first answer to a request stays."""
-    connection.execute(
-        "INSERT INTO judge_answers (payload_hash, model, endpoint, payload, raw, asked, parsed, prompt_tokens,"
-        " completion_tokens, at)"
-        " VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
-        (
-            answer.payload_hash, answer.model, answer.endpoint, answer.payload, answer.raw, answer.asked, answer.parsed,
-            answer.prompt_tokens, answer.completion_tokens, now(),
-        ),
-    )  # fmt: skip
+    columns = ", ".join((*JudgeAnswer._fields, "at"))
+    insert(connection, "judge_answers", columns, [(*answer, now())], "ON CONFLICT DO NOTHING")
 
 
 def _spans(label: Label) -> str | None:
@@ -257,9 +241,7 @@ class LabelledLayer:
 
 def put_layer(connection: sqlite3.Connection, source: int, reviews: Iterable[int]) -> None:
     """Note the reviews that a layer's source labelled."""
-    connection.executemany(
-        "INSERT INTO labelled_reviews (source, review) VALUES (?,?)", ((source, review) for review in reviews)
-    )
+    insert(connection, "labelled_reviews", "source, review", ((source, review) for review in reviews))
 
 
 def layers(connection: sqlite3.Connection) -> dict[str, LabelledLayer]:

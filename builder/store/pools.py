@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from builder.core.errors import QueryError
 from builder.core.records import Candidate, Pool, PoolReview, Review, StoredTriplet
 from builder.store import runs, triplets
-from builder.store.queries import read_value
+from builder.store.queries import insert, read_value
 from builder.store.reviews import REVIEW_COLUMNS
 
 Proposed = dict[int, list[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]]]
@@ -53,10 +53,8 @@ def proposals(connection: sqlite3.Connection, sources: Iterable[str], reviews: I
 
 def write(connection: sqlite3.Connection, pool: Pool) -> None:
     """Store a pool with its reviews and candidates, in one transaction of the caller."""
-    connection.execute(
-        "INSERT INTO pools (id, seed, split, config, digest, created) VALUES (?,?,?,?,?,?)",
-        (pool.id, pool.seed, pool.split, json.dumps(pool.config), pool.digest, now()),
-    )
+    row = pool.id, pool.seed, pool.split, json.dumps(pool.config), pool.digest, now()
+    insert(connection, "pools", "id, seed, split, config, digest, created", [row])
     for review in pool.reviews:
         cursor = connection.execute(
             "INSERT INTO pool_reviews (pool, n, key, text, rating, stratum) VALUES (?,?,?,?,?,?)",
@@ -81,10 +79,8 @@ def add(connection: sqlite3.Connection, review: int, candidate: Candidate) -> in
         (review, candidate.n, name, *texts, t.polarity, t.valence, triplets.spans_of(t)),
     )
     assert cursor.lastrowid is not None
-    connection.executemany(
-        "INSERT INTO candidate_sources (candidate, source, confidence) VALUES (?,?,?)",
-        ((cursor.lastrowid, *who) for who in candidate.sources),
-    )
+    who = ((cursor.lastrowid, *said) for said in candidate.sources)
+    insert(connection, "candidate_sources", "candidate, source, confidence", who)
     return cursor.lastrowid
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from builder.core.records import Polarity
 from builder.reviews.repair import fold
-from builder.store.queries import public_id
+from builder.store.queries import insert, public_id
 from builder.store.triplets import BITS, HASH
 
 Rating = Callable[[float, str, Polarity], float]
@@ -198,20 +198,12 @@ class RowWriter:
 
 def add_reviews(connection: sqlite3.Connection, rows: Iterable[ReleasedReview]) -> None:
     """Store what a release says of reviews."""
-    connection.executemany(
-        "INSERT INTO released_reviews (review, version, split, annotation, unverified_negative) VALUES (?,?,?,?,?)",
-        rows,
-    )
+    insert(connection, "released_reviews", ", ".join(ReleasedReview._fields), rows)
 
 
 def add_triplets(connection: sqlite3.Connection, rows: Iterable[ReleasedTriplet]) -> None:
     """Store what a release says of triplets."""
-    connection.executemany(
-        "INSERT INTO released (triplet, version, split, annotation, public_id, confidence, verdict, rule,"
-        " aspect_category, opinion_category, sources)"
-        " VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-        rows,
-    )
+    insert(connection, "released", ", ".join(ReleasedTriplet._fields), rows)
 
 
 def set_public_ids(connection: sqlite3.Connection, hashed: bool) -> None:

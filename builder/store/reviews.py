@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from builder.core.records import Review, Token
-from builder.store import search
+from builder.store import queries, search
 from builder.store.queries import read_value
 
 REVIEW_COLUMNS = "id, key, text, script, split, place, rating, source"
@@ -32,11 +32,8 @@ def clear(connection: sqlite3.Connection) -> None:
 
 def insert(connection: sqlite3.Connection, rows: Iterable[NewReview]) -> None:
     """Store new reviews."""
-    connection.executemany(
-        "INSERT INTO reviews (key, text, source, place, rating, file, row, script, language, hash, norm_hash)"
-        " VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-        rows,
-    )
+    columns = "key, text, source, place, rating, file, row, script, language, hash, norm_hash"
+    queries.insert(connection, "reviews", columns, rows)
 
 
 def set_groups(connection: sqlite3.Connection, groups: Iterable[tuple[str, str]]) -> None:
@@ -51,7 +48,7 @@ def set_dates(connection: sqlite3.Connection, dates: Iterable[tuple[str, str]]) 
 
 def set_columns(connection: sqlite3.Connection, cells: Iterable[tuple[int, str, str]]) -> None:
     """`cells` of (id of a review, name of a column that passes through, its text)."""
-    connection.executemany("INSERT INTO review_columns (review, name, value) VALUES (?,?,?)", cells)
+    queries.insert(connection, "review_columns", "review, name, value", cells)
 
 
 def columns_of(connection: sqlite3.Connection, review: int) -> dict[str, str]:
@@ -87,9 +84,7 @@ def keys_taken(connection: sqlite3.Connection, keys: Sequence[str]) -> set[str]:
 
 def reject(connection: sqlite3.Connection, stage: str, rows: Iterable[tuple[str, str, str, str]]) -> None:
     """`rows` of (item, reason, detail, raw)."""
-    connection.executemany(
-        "INSERT INTO rejected (stage, item, reason, detail, raw) VALUES (?,?,?,?,?)", ((stage, *row) for row in rows)
-    )
+    queries.insert(connection, "rejected", "stage, item, reason, detail, raw", ((stage, *row) for row in rows))
 
 
 class Rejection(NamedTuple):
@@ -109,11 +104,8 @@ class Rejection(NamedTuple):
 
 def reject_stored(connection: sqlite3.Connection, stage: str, rows: Iterable[Rejection]) -> None:
     """What is rejected is stored, and stays so."""
-    connection.executemany(
-        "INSERT INTO rejected (stage, item, reason, detail, raw, review, triplet, judge, score, score_limit)"
-        " VALUES (?,?,?,?,'',?,?,?,?,?)",
-        ((stage, *row) for row in rows),
-    )
+    columns = ", ".join(("stage", "raw", *Rejection._fields))
+    queries.insert(connection, "rejected", columns, ((stage, "", *row) for row in rows))
 
 
 def reject_nowhere(connection: sqlite3.Connection, detail: str) -> None:
@@ -158,7 +150,7 @@ def distinct_keys(connection: sqlite3.Connection, keys: Sequence[str]) -> set[st
 def set_clusters(connection: sqlite3.Connection, clusters: Iterable[tuple[int, int]]) -> None:
     """Replace near-duplicates by `clusters` of (review id, id of the first review that says nearly the same)."""
     connection.execute("DELETE FROM near_duplicates")
-    connection.executemany("INSERT INTO near_duplicates (review, cluster) VALUES (?,?)", clusters)
+    queries.insert(connection, "near_duplicates", "review, cluster", clusters)
 
 
 def remember_splits(connection: sqlite3.Connection, ids: Iterable[int] | None = None) -> None:
@@ -331,10 +323,7 @@ def begin_annotations(connection: sqlite3.Connection, name: str, signature: str,
 
 def annotate(connection: sqlite3.Connection, backend: int, rows: Iterable[tuple[int, str]]) -> None:
     """`rows` of (review id, words as `dump_tokens` makes them)."""
-    connection.executemany(
-        "INSERT INTO annotations (review, backend, words) VALUES (?,?,?)",
-        ((review, backend, words) for review, words in rows),
-    )
+    queries.insert(connection, "annotations", "backend, review, words", ((backend, *row) for row in rows))
 
 
 def annotated_to(connection: sqlite3.Connection) -> int:
