@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from builder.core.errors import InputError
@@ -27,19 +28,16 @@ from builder.reviews.sources.opening import (
 __all__ = ["FORMATS", "Progress", "Row", "Understanding", "digest", "read"]
 
 Reader = Callable[[Source], Iterator[Row]]
-FORMATS: dict[str, Reader] = {
-    ".csv": delimited.read_csv,
-    ".csv.gz": delimited.read_csv,
-    ".tsv": delimited.read_tsv,
-    ".tsv.gz": delimited.read_tsv,
+_TEXTS: dict[str, Reader] = {
+    ".csv": partial(delimited.read_delimited, delimiter=","),
+    ".tsv": partial(delimited.read_delimited, delimiter="\t"),
     ".txt": delimited.read_txt,
-    ".txt.gz": delimited.read_txt,
-    ".jsonl": json_values.read_lines,
-    ".jsonl.gz": json_values.read_lines,
-    ".ndjson": json_values.read_lines,
-    ".ndjson.gz": json_values.read_lines,
+    ".jsonl": partial(json_values.read_json, by_line=True),
+    ".ndjson": partial(json_values.read_json, by_line=True),
     ".json": json_values.read_json,
-    ".json.gz": json_values.read_json,
+}
+FORMATS: dict[str, Reader] = {
+    **{ending + packed: reader for ending, reader in _TEXTS.items() for packed in ("", ".gz")},
     ".parquet": parquet.read,
     ".xlsx": xlsx.read,
 }

@@ -182,16 +182,6 @@ AGAIN = 1_000_000
 """Lines that stray quotes joined and that are read again; of quotes alone each would be read as often as there are."""
 
 
-def read_csv(source: Source) -> Iterator[Row]:
-    """The rows of a CSV file."""
-    return _read(source, ",")
-
-
-def read_tsv(source: Source) -> Iterator[Row]:
-    """The rows of a TSV file."""
-    return _read(source, "\t")
-
-
 def read_txt(source: Source) -> Iterator[Row]:
     """A review a line. What begins with tabs or the names of columns, or has columns that the user names, is a table:
     spreadsheets call theirs `.txt` too.
@@ -204,7 +194,7 @@ def read_txt(source: Source) -> Iterator[Row]:
     named = "text" in roles and len(roles) >= min(2, len(names))  # one known name among others may be a review's word
     described = replace(source.settings, encoding="", sheet="") != Input()
     if named or "\t" in head.strip() or described or _JSON.match("".join(start[:2])):
-        return _read(source, "\t")
+        return read_delimited(source, "\t")
     return read_table(lambda again: _plain_rows(again, codec), source)
 
 
@@ -217,7 +207,8 @@ def _plain_rows(source: Source, codec: Codec) -> Iterator[RawCells]:
                 yield RawCells([text], part.number, part.text, _broken([part], codec))
 
 
-def _read(source: Source, delimiter: str) -> Iterator[Row]:
+def read_delimited(source: Source, delimiter: str) -> Iterator[Row]:
+    """The rows of a file whose ending promises this delimiter."""
     # The limit belongs to the process, so it is only ever raised, and only once a file is read.
     csv.field_size_limit(max(csv.field_size_limit(), CELL_LIMIT))
     codec = codec_of(source)
