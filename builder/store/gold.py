@@ -17,6 +17,8 @@ from builder.store.queries import insert
 
 Labels = dict[str, dict[int, Label]]
 """Annotator -> candidate id -> label."""
+_OF_POOL = "JOIN candidates c ON c.id = l.candidate JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ?1"
+"""What is said of the candidates of a pool: of a table or view `l`."""
 
 
 class JudgeAnswer(NamedTuple):
@@ -82,10 +84,9 @@ def of_pool(connection: sqlite3.Connection, pool: str, kind: str | None = None) 
     """Every label of a pool, or of one kind of annotator."""
     out: Labels = {}
     for name, candidate, label, polarity, spans, note in connection.execute(
-        "SELECT a.name, l.candidate, l.label, l.polarity, l.spans, l.note FROM pool_reviews r"
-        " JOIN candidates c ON c.review = r.id"
-        " JOIN labels l ON l.candidate = c.id JOIN annotators a ON a.id = l.annotator"
-        " WHERE r.pool = ?1 AND (?2 IS NULL OR a.kind = ?2) ORDER BY a.name, l.candidate",
+        "SELECT a.name, l.candidate, l.label, l.polarity, l.spans, l.note FROM labels l"
+        f" JOIN annotators a ON a.id = l.annotator {_OF_POOL} AND (?2 IS NULL OR a.kind = ?2)"
+        " ORDER BY a.name, l.candidate",
         (pool, kind),
     ):
         out.setdefault(name, {})[candidate] = _label(label, polarity, spans, note)
@@ -95,9 +96,8 @@ def of_pool(connection: sqlite3.Connection, pool: str, kind: str | None = None) 
 def moments(connection: sqlite3.Connection, pool: str, annotator_name: str) -> list[float]:
     """When an annotator gave the labels of a pool, in seconds since 1970, in order."""
     rows = connection.execute(
-        "SELECT unixepoch(l.at) FROM labels l JOIN annotators a ON a.id = l.annotator"
-        " JOIN candidates c ON c.id = l.candidate JOIN pool_reviews r ON r.id = c.review"
-        " WHERE r.pool = ? AND a.name = ? ORDER BY 1",
+        f"SELECT unixepoch(l.at) FROM labels l JOIN annotators a ON a.id = l.annotator {_OF_POOL} AND a.name = ?2"
+        " ORDER BY 1",
         (pool, annotator_name),
     )
     return [float(row[0]) for row in rows]
@@ -108,11 +108,8 @@ def labels_digest(connection: sqlite3.Connection, pool: str) -> str:
     total = hashlib.sha256()
     for query in (
         "SELECT c.name, r.key, a.name, l.label, l.polarity, l.spans FROM labels l"
-        " JOIN annotators a ON a.id = l.annotator JOIN candidates c ON c.id = l.candidate"
-        " JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ? ORDER BY r.n, c.name, a.name",
-        "SELECT c.name, r.key, d.label, d.polarity, d.spans FROM adjudications d"
-        " JOIN candidates c ON c.id = d.candidate JOIN pool_reviews r ON r.id = c.review"
-        " WHERE r.pool = ? ORDER BY r.n, c.name",
+        f" JOIN annotators a ON a.id = l.annotator {_OF_POOL} ORDER BY r.n, c.name, a.name",
+        f"SELECT c.name, r.key, l.label, l.polarity, l.spans FROM adjudications l {_OF_POOL} ORDER BY r.n, c.name",
         "SELECT r.key, a.name FROM checked_reviews k JOIN annotators a ON a.id = k.annotator"
         " JOIN pool_reviews r ON r.id = k.review WHERE r.pool = ? ORDER BY r.n, a.name",
     ):
@@ -145,24 +142,14 @@ def undecide(connection: sqlite3.Connection, candidate: int) -> None:
 
 def decisions(connection: sqlite3.Connection, pool: str) -> dict[int, Label]:
     """Candidate id -> what was decided."""
-    rows = connection.execute(
-        "SELECT d.candidate, d.label, d.polarity, d.spans, d.note FROM adjudications d"
-        " JOIN candidates c ON c.id = d.candidate"
-        " JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ?",
-        (pool,),
-    )
-    return {row[0]: _label(*row[1:]) for row in rows}
+    asked = f"SELECT l.candidate, l.label, l.polarity, l.spans, l.note FROM adjudications l {_OF_POOL}"
+    return {candidate: _label(*row) for candidate, *row in connection.execute(asked, (pool,))}
 
 
 def final(connection: sqlite3.Connection, pool: str) -> dict[int, tuple[Label, str]]:
     """Candidate id -> (label, how): adjudicated, agreed, majority or single. Open disputes are absent."""
-    rows = connection.execute(
-        "SELECT f.candidate, f.label, f.polarity, f.spans, f.how FROM final_labels f"
-        " JOIN candidates c ON c.id = f.candidate"
-        " JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ?",
-        (pool,),
-    )
-    return {row[0]: (_label(row[1], row[2], row[3], ""), row[4]) for row in rows}
+    asked = f"SELECT l.candidate, l.label, l.polarity, l.spans, '', l.how FROM final_labels l {_OF_POOL}"
+    return {candidate: (_label(*row), how) for candidate, *row, how in connection.execute(asked, (pool,))}
 
 
 def cached(connection: sqlite3.Connection, hashes: Iterable[str]) -> dict[str, str]:
@@ -250,15 +237,8 @@ def layers(connection: sqlite3.Connection) -> dict[str, LabelledLayer]:
         "SELECT s.name, s.id, coalesce(s.labelled_by, ''), coalesce(s.annotators, '') FROM sources s"
         " WHERE s.name IN ('gold', 'silver') AND s.id IN (SELECT source FROM labelled_reviews) ORDER BY s.name"
     ).fetchall()
+    asked = "SELECT review FROM labelled_reviews WHERE source = ?"
     return {
-        name: LabelledLayer(
-            name,
-            source,
-            labelled_by,
-            annotators,
-            frozenset(
-                row[0] for row in connection.execute("SELECT review FROM labelled_reviews WHERE source = ?", (source,))
-            ),
-        )
-        for name, source, labelled_by, annotators in sources
+        name: LabelledLayer(name, source, by, kind, frozenset(i for (i,) in connection.execute(asked, (source,))))
+        for name, source, by, kind in sources
     }

@@ -13,7 +13,7 @@ from builder.core.errors import QueryError
 from builder.core.records import Candidate, Pool, PoolReview, Review, StoredTriplet
 from builder.store import runs, triplets
 from builder.store.queries import insert, read_value
-from builder.store.reviews import REVIEW_COLUMNS
+from builder.store.reviews import select
 
 Proposed = dict[int, list[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]]]
 
@@ -27,9 +27,7 @@ def systems(connection: sqlite3.Connection) -> dict[str, str]:
 
 def reviews_of(connection: sqlite3.Connection, split: str) -> list[Review]:
     """Distinct reviews of a split, or of `all`."""
-    among = "WHERE duplicate_of IS NULL AND (split = ?1 OR ?1 = 'all') ORDER BY id"
-    rows = connection.execute(f"SELECT {REVIEW_COLUMNS} FROM reviews {among}", (split,))
-    return [Review(*row) for row in rows]
+    return list(select(connection, "duplicate_of IS NULL AND (split = ?1 OR ?1 = 'all') ORDER BY id", (split,)))
 
 
 def proposals(connection: sqlite3.Connection, sources: Iterable[str], reviews: Iterable[int]) -> Proposed:

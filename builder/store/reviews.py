@@ -18,14 +18,9 @@ NewReview = tuple[str, str, str | None, str | None, float | None, str, int, str,
 
 def clear(connection: sqlite3.Connection) -> None:
     """Drop everything that was ingested, and all that was made of it; the splits of texts stay remembered."""
-    connection.execute("DELETE FROM verdicts")
-    connection.execute("DELETE FROM training_sets")
-    connection.execute("DELETE FROM proposals")
-    connection.execute("DELETE FROM triplets")
-    connection.execute("DELETE FROM annotations")
-    connection.execute("DELETE FROM backends")
-    connection.execute("DELETE FROM near_duplicates")
-    connection.execute("DELETE FROM reviews")
+    made = ("verdicts", "training_sets", "proposals", "triplets", "annotations", "backends", "near_duplicates")
+    for table in (*made, "reviews"):
+        connection.execute(f"DELETE FROM {table}")
     search.clear(connection)
     clear_rejected(connection, "ingest")
 
@@ -66,12 +61,8 @@ def groups(connection: sqlite3.Connection) -> Iterator[tuple[int, str]]:
 
 def sources(connection: sqlite3.Connection) -> set[str]:
     """What the source column says of the reviews that are no duplicates."""
-    return {
-        row[0]
-        for row in connection.execute(
-            "SELECT DISTINCT source FROM reviews WHERE duplicate_of IS NULL AND source IS NOT NULL"
-        )
-    }
+    asked = "SELECT DISTINCT source FROM reviews WHERE duplicate_of IS NULL AND source IS NOT NULL"
+    return {source for (source,) in connection.execute(asked)}
 
 
 def keys_taken(connection: sqlite3.Connection, keys: Sequence[str]) -> set[str]:
@@ -190,20 +181,18 @@ def distinct(connection: sqlite3.Connection) -> Iterator[tuple[int, str, str, st
 
 def texts(connection: sqlite3.Connection, after: int, limit: int) -> list[Review]:
     """The next `limit` distinct reviews with an id above `after`."""
-    rows = connection.execute(
-        f"SELECT {REVIEW_COLUMNS} FROM reviews WHERE duplicate_of IS NULL AND id > ? ORDER BY id LIMIT ?",
-        (after, limit),
-    )
-    return [Review(*row) for row in rows]
+    return list(select(connection, "duplicate_of IS NULL AND id > ? ORDER BY id LIMIT ?", (after, limit)))
+
+
+def select(connection: sqlite3.Connection, condition: str, parameters: Sequence[object]) -> Iterator[Review]:
+    """The reviews of which a condition holds, as a stream."""
+    rows = connection.execute(f"SELECT {REVIEW_COLUMNS} FROM reviews WHERE {condition}", parameters)
+    yield from (Review(*row) for row in rows)
 
 
 def by_id(connection: sqlite3.Connection, ids: Sequence[int]) -> list[Review]:
     """The reviews with these ids, in their order of id."""
-    rows = connection.execute(
-        f"SELECT {REVIEW_COLUMNS} FROM reviews WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
-        (json.dumps(ids),),
-    )
-    return [Review(*row) for row in rows]
+    return list(select(connection, "id IN (SELECT value FROM json_each(?)) ORDER BY id", (json.dumps(ids),)))
 
 
 PROPOSED_FOR = (
@@ -231,12 +220,8 @@ def clusters(connection: sqlite3.Connection) -> Iterator[tuple[int, int]]:
 
 def in_range(connection: sqlite3.Connection, split: str, first: int, last: int) -> Iterator[Review]:
     """The distinct reviews of a split from one row id to another, as a stream."""
-    rows = connection.execute(
-        f"SELECT {REVIEW_COLUMNS} FROM reviews WHERE id BETWEEN ? AND ? AND duplicate_of IS NULL AND split = ?"
-        " ORDER BY id",
-        (first, last, split),
-    )
-    yield from (Review(*row) for row in rows)
+    condition = "id BETWEEN ? AND ? AND duplicate_of IS NULL AND split = ? ORDER BY id"
+    return select(connection, condition, (first, last, split))
 
 
 def characters(connection: sqlite3.Connection, split: str, source: int | None = None) -> int:

@@ -162,10 +162,8 @@ def require_source(connection: sqlite3.Connection, name: str) -> int:
 
 def clear(connection: sqlite3.Connection) -> None:
     """Forget every source and triplet: a triplet keeps the full phrases of its first source, so none may outlive it."""
-    connection.execute("DELETE FROM sources")
-    connection.execute("DELETE FROM training_sets")
-    connection.execute("DELETE FROM triplets")
-    connection.execute("DELETE FROM lexicon_use")
+    for table in ("sources", "training_sets", "triplets", "lexicon_use"):
+        connection.execute(f"DELETE FROM {table}")
 
 
 def drop_sources(connection: sqlite3.Connection, kind: str, prefix: str = "") -> None:
