@@ -7,7 +7,6 @@ nothing.
 from __future__ import annotations
 
 import datetime
-import gc
 import gzip
 import json
 import os
@@ -27,16 +26,11 @@ import pytest
 from conftest import Built, Command, ask, contents, settings
 
 from builder.core.config import resolve
-from builder.core.errors import OutputError
-from builder.core.records import PoolReview
-from builder.gold.file_formats import FORMATS, named
-from builder.gold.items import LabelItem
 from builder.pipeline import pipeline
 from builder.pipeline.builds import Build
 from builder.reviews.sources import read
 from builder.reviews.sources.cells import RawReview
 from builder.store import db
-from builder.teaching.labelling import write_items
 
 HEAD = "review_id,place,rating,text\n"
 GOOD = "r{n},小木屋,5,第{n}碗湯頭濃郁，服務親切\n"
@@ -144,18 +138,6 @@ def test_an_unreadable_file_is_named_with_its_permissions(here: Command, tmp_pat
     source.chmod(0)
     ran = here("build", source, "--workdir", tmp_path / "w", "--out", tmp_path / "out")
     assert ran.error == f"{source}: cannot be read (Permission denied); check the file and its permissions"
-
-
-def test_a_text_column_that_is_not_there_is_answered_with_those_that_are(here: Command, tmp_path: Path) -> None:
-    source = write(tmp_path / "in.csv", rows())
-    ran = here("build", source, "--text-column", "評語", "--workdir", tmp_path / "w", "--out", tmp_path / "out")
-    assert "no column '評語'; columns found: review_id, place, rating, text; correct --text-column" in ran.error
-
-
-def test_a_big5_file_is_read_when_its_encoding_is_named(tmp_path: Path) -> None:
-    done = ingested(tmp_path / "w", write(tmp_path / "in.csv", rows().encode("big5")), **{"input.encoding": "big5"})
-    assert done.counts["reviews"] == 12
-    assert ask(tmp_path / "w", "SELECT text FROM reviews WHERE key = 'r3'") == [("第3碗湯頭濃郁，服務親切",)]
 
 
 # ---- rows
@@ -404,12 +386,6 @@ def test_names_that_nobody_knows_are_answered_with_those_that_are_known(
     extract = ("extract", "--input", texts, "--output", tmp_path / "out.jsonl")
     cases: list[tuple[tuple[object, ...], str]] = [
         (
-            ("run", "sedd", "--workdir", built.workdir),
-            "unknown stage 'sedd'; did you mean seed? stages: "
-            "ingest, annotate, seed, discriminate, self_train, evaluate, release",
-        ),
-        (("query", "nothing", "--workdir", built.workdir), "unknown query 'nothing'; known: ambiguous-spans, "),
-        (
             (*extract, "--source", "E", "--workdir", built.workdir),
             f"no model 'E' in {built.workdir}; trained there: D0, D1",
         ),
@@ -613,23 +589,6 @@ def test_a_disk_that_is_full_for_what_a_command_writes_names_the_file_there(
         ran = here(command, *words[command])
         assert re.search(f"^{re.escape(str(disk))}/.*: cannot write: No space left on device", ran.error), ran.error
         assert not [path for path in disk.rglob("*") if path.is_file()]
-
-
-@CAN_MOUNT
-@pytest.mark.parametrize("name", ["sheet.csv", "sheet.xlsx", "tasks.json"])
-def test_a_disk_that_is_full_for_a_file_of_labels_names_the_file_and_nothing_else(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = "".join(map(chr, range(0x4E00, 0x4E00 + 9_000)))
-    item = LabelItem("p", PoolReview(1, "k", text, ()), None)
-    form = FORMATS["label-studio"] if name.endswith(".json") else named(None, Path(name))
-    with small_disk(tmp_path / "disk", "8k") as disk:
-        with pytest.raises(OutputError, match="cannot write: No space left on device") as refused:
-            write_items(disk / name, form, [item], force=False)
-        assert refused.value.where == str(disk / name)
-        gc.collect()
-        assert [path for path in disk.rglob("*") if path.is_file()] == []
-    assert capsys.readouterr().err == ""
 
 
 NO_TEXT = "the text is of type {}, not a string"

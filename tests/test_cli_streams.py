@@ -322,13 +322,3 @@ def test_a_workbook_whose_first_sheet_is_a_note_names_the_others(workbook: Path)
         list(read(workbook, Input(sheet="2")))
     with pytest.raises(InputError, match=r"no sheet '9'; .*--sheet is one of '說明', '2', '評論', or a number from 1"):
         list(read(workbook, Input(sheet="9")))
-
-
-def test_a_build_reads_the_sheet_that_it_is_told(workbook: Path, here: Command, tmp_path: Path) -> None:
-    ran = here(
-        "build", workbook, "--sheet", "評論", "--workdir", tmp_path / "w", "--out", tmp_path / "r", "--show-config"
-    )
-    assert tomllib.loads(ran.out)["input"]["sheet"] == "評論"
-    made = Build(tmp_path / "w", tmp_path / "r", (workbook,), resolve(options={"input.sheet": "評論"}))
-    (done,) = pipeline.run(made, until="ingest")
-    assert done.counts["reviews"] == 1

@@ -25,7 +25,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import LAYOUTS, ROOT, Built, Command, ask, contents, environment, settings
+from conftest import LAYOUTS, ROOT, Built, Command, ask, contents, environment, options
 
 from builder.core.config import resolve
 from builder.core.errors import ReleaseError, WorkdirError
@@ -39,16 +39,6 @@ from builder.store import reviews as readings
 
 Statements = list[tuple[Path, ast.Import | ast.ImportFrom | ast.Call, str]]
 HAN = "第{n}碗湯頭濃郁，服務親切"
-
-
-def options(**changed: object) -> dict[str, object]:
-    """The settings of the tiny build."""
-    import tomllib
-
-    given = [word.partition("=") for word in settings()[1::2]]
-    return {key: tomllib.loads(f"v = {value}")["v"] for key, _, value in given} | {
-        key.replace("__", "."): v for key, v in changed.items()
-    }
 
 
 @pytest.fixture

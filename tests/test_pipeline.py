@@ -13,8 +13,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import conftest
 import pytest
-from conftest import FAST, Built, Command, ask, contents, settings
+from conftest import Built, Command, ask, contents, settings
 
 from builder.core.config import Resolved, flat, resolve
 from builder.core.errors import ReleaseError
@@ -34,14 +35,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 def options(built: Built, **changed: object) -> Resolved:
     """The settings of the tiny build, some of them changed (`__` for the dot)."""
-    import tomllib
-
-    given: dict[str, object] = {key: tomllib.loads(f"v = {value}")["v"] for key, value in FAST.items()}
-    return resolve(
-        options=given
-        | {"evaluate.gold": str(built.gold)}
-        | {key.replace("__", "."): value for key, value in changed.items()}
-    )
+    return resolve(options=conftest.options(**{"evaluate__gold": str(built.gold)} | changed))
 
 
 @pytest.fixture

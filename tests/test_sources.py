@@ -149,23 +149,6 @@ def test_the_digest_is_that_of_the_stored_bytes(tmp_path: Path) -> None:
 # ---- columns
 
 
-def test_an_outscraper_export_gives_the_reviews_own_text_and_rating(tmp_path: Path) -> None:
-    header = (
-        "name,google_id,place_id,location_link,reviews,rating,"
-        "author_title,review_id,author_id,review_text,review_rating,review_likes"
-    )
-    line = "鼎香園,0x1:0x2,ChIJ,https://example.com,812,4.3,王先生,r1,118,湯很鮮,2,0"
-    assert rows(tmp_path, "out.csv", f"{header}\n{line}\n") == [RawReview(1, "湯很鮮", "r1", None, "鼎香園", 2.0)]
-
-
-def test_where_title_and_name_stand_the_name_is_a_person_and_is_not_taken(tmp_path: Path) -> None:
-    content = "title,name,stars,text,reviewId\n鼎香園,王先生,4,好吃,r9\n鼎香園,林小姐,5,好喝,r8\n"
-    assert rows(tmp_path, "a.csv", content) == [
-        RawReview(1, "好吃", "r9", None, "鼎香園", 4.0),
-        RawReview(2, "好喝", "r8", None, "鼎香園", 5.0),
-    ]
-
-
 @pytest.mark.parametrize(
     "name",
     [

@@ -505,16 +505,6 @@ def test_a_date_is_read_however_it_is_written_and_what_is_none_says_nothing(cell
     assert date_of(cell) == expected
 
 
-@pytest.mark.parametrize("name", ["評論日期", "消費日期", "用餐时间"])
-def test_a_column_of_dates_is_known_by_its_name_and_kept(name: str, tmp_path: Path) -> None:
-    path = tmp_path / "r.csv"
-    path.write_text(f"評論內容,{name}\n湯頭很好,2024/3/1\n服務很慢,上個月\n", encoding="utf-8")
-    assert [(row.text, row.date) for row in sources.read(path) if isinstance(row, RawReview)] == [
-        ("湯頭很好", "2024-03-01"),
-        ("服務很慢", None),
-    ]
-
-
 @pytest.mark.parametrize(
     ("cells", "order"),
     [
