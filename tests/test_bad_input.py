@@ -355,9 +355,9 @@ def test_a_database_that_another_program_writes_to_is_in_use(built: Built, here:
 CONFIGS: dict[str, tuple[str, str]] = {
     "a source that is not trained": (
         '[release]\ntrain_source = "A"\n',
-        r"release\.train_source is 'A', but self_train\.variants are E; choose one",
+        r'settings\.toml: release\.train_source = "A" is not among self_train\.variants, E',
     ),
-    "no version": ('[release]\nversion = "v1"\n', r"release\.version 'v1' is no MAJOR\.MINOR\.PATCH; write it like"),
+    "no version": ('[release]\nversion = "v1"\n', r'release\.version = "v1" is not MAJOR\.MINOR\.PATCH, such as'),
     "nothing to train on": (
         "[ingest]\ntest_share = 0.7\nvalid_share = 0.3\n",
         r"settings\.toml: ingest\.valid_share = 0\.3 is not a share that leaves some for train",
