@@ -109,7 +109,7 @@ def make(source: Path, out: Path, **settings: object) -> Path:
         | {key.replace("__", "."): value for key, value in settings.items()}
     )
     with db.writing(source) as connection:
-        made = stage.run(Context(connection, chosen.config, source, (), out, load_lexicon(), load_rules(), "key", {}))
+        made = stage.run(Context(connection, chosen.config, source, (), out, load_lexicon(), load_rules(), "key"))
     return Path(str(made["path"]))
 
 
