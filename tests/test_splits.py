@@ -119,15 +119,6 @@ def test_texts_on_the_disk_are_a_list_of_them(listed: list[str], start: int, end
             texts[len(listed)]
 
 
-def test_texts_that_are_read_in_blocks_are_those_that_are_looked_up() -> None:
-    several = ["湯", "", "\ud800", "長" * 300_000, "\n", *("麵好吃" * n for n in range(400))]
-    with Texts(several) as texts:
-        texts.append("後來")
-        assert list(texts) == [texts[i] for i in range(len(texts))] == [*several, "後來"]
-    with Texts() as texts:
-        assert list(texts) == []
-
-
 def test_script_width_case_and_marks_make_no_difference() -> None:
     assert normal("這裡的 Ramen，很好吃！") == normal("这里的ＲＡＭＥＮ很好吃")
     assert normal("！？") == "！？", "a text of marks alone is compared as it is"
