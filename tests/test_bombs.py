@@ -214,7 +214,7 @@ def test_a_sheet_of_broken_xml_is_one_line_with_either_parser(tmp_path: Path) ->
 
 
 def test_a_small_json_array_of_millions_of_elements_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "ROWS", 10_000)
+    monkeypatch.setattr(opening, "MOST", 10_000)
     (tmp_path / "a.json.gz").write_bytes(gzip.compress(b"[" + b"0," * 100_000 + b"0]"))
     with pytest.raises(InputError, match="10,001 rows or more in "):
         list(read(tmp_path / "a.json.gz"))

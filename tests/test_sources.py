@@ -600,9 +600,7 @@ def test_the_name_of_a_file_is_made_printable_once_and_not_for_every_row(
 
 
 def test_a_file_may_have_a_row_for_two_of_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "ROWS", 10)
-    monkeypatch.setattr(opening, "LINES", 10)
-    for check in (opening.check_rows, opening.check_lines):
-        check(500, 1_000, "a")
-        with pytest.raises(InputError, match=r"501 .* or more in 1,000 bytes"):
-            check(501, 1_000, "a")
+    monkeypatch.setattr(opening, "MOST", 10)
+    opening.check_count(500, "rows", 1_000, "a")
+    with pytest.raises(InputError, match=r"501 lines or more in 1,000 bytes; take out the blank lines"):
+        opening.check_count(501, "lines", 1_000, "a")

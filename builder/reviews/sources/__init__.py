@@ -19,8 +19,8 @@ from builder.reviews.sources.opening import (
     Progress,
     Source,
     Understanding,
+    check_count,
     check_readable,
-    check_rows,
     one_line,
     opened,
 )
@@ -80,7 +80,7 @@ def _some(reader: Reader, source: Source) -> Iterator[Row]:
     count, size = 0, source.path.stat().st_size
     for row in reader(source):
         count += 1
-        check_rows(count, size, source.where)
+        check_count(count, "rows", size, source.where)
         yield row
     if not count:
         raise InputError("no rows", where=source.where, fix="give a file with at least one review under its header")

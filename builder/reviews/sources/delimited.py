@@ -24,7 +24,7 @@ from builder.reviews.sources.cells import Row
 from builder.reviews.sources.columns import LOOK_AT, RolesOf, find_header, known_roles
 from builder.reviews.sources.json_values import read_json
 from builder.reviews.sources.layouts import RawCells, read_table, roles_of
-from builder.reviews.sources.opening import Codec, DecodedLine, Source, check_lines, codec_of, lines
+from builder.reviews.sources.opening import Codec, DecodedLine, Source, check_count, codec_of, lines
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -249,7 +249,7 @@ class _Feed:
     def _take(self) -> DecodedLine:
         """The next line that was not read before. Old Mac line ends come one by one, for there may be millions."""
         self._count += 1
-        check_lines(self._count, self._size, self._source.where)
+        check_count(self._count, "lines", self._size, self._source.where)
         if (part := next(self._parts, None)) is not None:
             return part
         line = next(self._lines)

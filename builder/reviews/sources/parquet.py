@@ -17,7 +17,7 @@ from builder.reviews.sources.cells import Row, review
 from builder.reviews.sources.columns import LOOK_AT, REVIEWS, Table, known_roles, resolve
 from builder.reviews.sources.layouts import RawObject, read_objects
 from builder.reviews.sources.nesting import review_lists
-from builder.reviews.sources.opening import BOMB, RATIO, Source, check_rows, door, one_line
+from builder.reviews.sources.opening import BOMB, RATIO, Source, check_count, one_line
 
 _TRUE, _FALSE, _BYTE, _DOUBLE, _TEXT, _LIST, _SET, _MAP, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 11, 12
 _INTEGERS = (4, 5, 6)
@@ -165,7 +165,7 @@ _PACKS_WELL = 20
 
 def check_claims(file: Any, chunks: Sequence[Chunk], size: int, where: str) -> None:
     """InputError where the footer claims more rows, or more bytes in the chunks to read, than a file of `size` has."""
-    check_rows(file.metadata.num_rows, size, where)
+    check_count(file.metadata.num_rows, "rows", size, where)
     if sum(chunk.unpacked for chunk in chunks) > max(BOMB, RATIO * size):
         raise _bomb(f"unpacks to over {RATIO} times its size", where)
 
@@ -234,7 +234,9 @@ def _bomb(what: str, where: str) -> InputError:
 
 def read(source: Source) -> Iterator[Row]:
     """The reviews of a Parquet file in order, a row group at a time; a row that cannot be used is a RejectedRow."""
-    arrow, parquet = door("pyarrow", "pyarrow", source), door("pyarrow.parquet", "pyarrow", source)
+    import pyarrow as arrow
+    from pyarrow import parquet
+
     row = 0
     try:
         # Without pre_buffer and with a buffer_size, column chunks are streamed: one row group may be the whole file.

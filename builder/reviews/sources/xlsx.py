@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 from builder.core.errors import InputError
 from builder.reviews.sources.cells import RejectedRow, Row
 from builder.reviews.sources.layouts import RawCells, read_table
-from builder.reviews.sources.opening import Source, check_size, door, one_line, opened
+from builder.reviews.sources.opening import Source, check_size, one_line, opened
 
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _BROKEN = (
@@ -56,13 +56,14 @@ def read(source: Source) -> Iterator[Row]:
 @contextlib.contextmanager
 def workbook(source: Source) -> Iterator[Any]:
     """A workbook of openpyxl, once it is known to be no bomb; InputError where it is one, or none at all."""
-    library = door("openpyxl", "openpyxl", source)
+    import openpyxl
+
     with opened(source) as stream:
         _guarded(source, 0, lambda: _check_members(stream, source))
         # openpyxl prints what it misses among the styles; standard output is for what a command answers
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")  # styles and extensions that openpyxl does not know change no text
-            book = _guarded(source, 0, lambda: library.load_workbook(stream, read_only=True, data_only=True))
+            book = _guarded(source, 0, lambda: openpyxl.load_workbook(stream, read_only=True, data_only=True))
         try:
             yield book
         finally:
