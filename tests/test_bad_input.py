@@ -7,6 +7,7 @@ nothing.
 from __future__ import annotations
 
 import datetime
+import gc
 import gzip
 import json
 import os
@@ -26,11 +27,16 @@ import pytest
 from conftest import Built, Command, ask, contents, settings
 
 from builder.core.config import resolve
+from builder.core.errors import OutputError
+from builder.core.records import PoolReview
+from builder.gold.file_formats import FORMATS, named
+from builder.gold.items import LabelItem
 from builder.pipeline import pipeline
 from builder.pipeline.builds import Build
 from builder.reviews.sources import read
 from builder.reviews.sources.cells import RawReview
 from builder.store import db
+from builder.teaching.labelling import write_items
 
 HEAD = "review_id,place,rating,text\n"
 GOOD = "r{n},小木屋,5,第{n}碗湯頭濃郁，服務親切\n"
@@ -589,6 +595,23 @@ def test_a_disk_that_is_full_for_what_a_command_writes_names_the_file_there(
         ran = here(command, *words[command])
         assert re.search(f"^{re.escape(str(disk))}/.*: cannot write: No space left on device", ran.error), ran.error
         assert not [path for path in disk.rglob("*") if path.is_file()]
+
+
+@CAN_MOUNT
+@pytest.mark.parametrize("name", ["sheet.csv", "sheet.xlsx", "tasks.json"])
+def test_a_disk_that_is_full_for_a_file_of_labels_names_the_file_and_nothing_else(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "".join(map(chr, range(0x4E00, 0x4E00 + 9_000)))
+    item = LabelItem("p", PoolReview(1, "k", text, ()), None)
+    form = FORMATS["label-studio"] if name.endswith(".json") else named(None, Path(name))
+    with small_disk(tmp_path / "disk", "8k") as disk:
+        with pytest.raises(OutputError, match="cannot write: No space left on device") as refused:
+            write_items(disk / name, form, [item], force=False)
+        assert refused.value.where == str(disk / name)
+        gc.collect()
+        assert [path for path in disk.rglob("*") if path.is_file()] == []
+    assert capsys.readouterr().err == ""
 
 
 NO_TEXT = "the text is of type {}, not a string"

@@ -5,6 +5,7 @@ and questions get answers.
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -683,6 +684,20 @@ def test_a_cell_or_an_answer_that_is_too_large_is_refused_before_it_is_made(tmp_
         assert len(queries.free(connection, many, 5, megabytes=8)[1]) == 5
     with db.reading(tmp_path) as connection, pytest.raises(QueryError, match="longer than 64 MB"):
         queries.free(connection, "SELECT zeroblob(100000000)", None)
+
+
+def test_a_query_of_long_cells_is_interrupted_in_time(tmp_path: Path) -> None:
+    with db.writing(tmp_path):
+        pass
+    slow = (
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT "
+        "sum(length(hex(zeroblob(500000)))) FROM n"
+    )
+    with db.reading(tmp_path, cell=1 << 20) as connection:
+        started = time.monotonic()
+        with pytest.raises(QueryError, match="took longer"):
+            queries.free(connection, slow, None, seconds=0.2)
+        assert time.monotonic() - started < 60
 
 
 def test_an_unknown_query_lists_the_known_ones_and_a_missing_parameter_is_named(filled: sqlite3.Connection) -> None:
