@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -190,6 +191,12 @@ def settings(**changed: str) -> list[str]:
     """Options of a build that takes seconds; `changed` keys have `__` for the dot."""
     chosen = FAST | {key.replace("__", "."): value for key, value in changed.items()}
     return [word for key, value in chosen.items() for word in ("--set", f"{key}={value}")]
+
+
+def options(**changed: object) -> dict[str, object]:
+    """The same as values by dotted key, for `resolve`."""
+    fast = tomllib.loads("\n".join(f"{key!r} = {value}" for key, value in FAST.items()))
+    return fast | {key.replace("__", "."): value for key, value in changed.items()}
 
 
 def read_once(read: Callable[..., Any], key: Callable[..., Any], most: int = 4) -> Callable[..., Any]:

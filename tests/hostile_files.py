@@ -83,6 +83,7 @@ TRAPS: dict[str, Callable[[], bytes]] = {
     "deep.jsonl": lambda: b"".join(
         b'{"text": ' + b"[" * n + b"]" * n + b"}\n" for n in (10, 300, 600, 900, 950, 990, 5000, 200_000)
     ),
+    "dots.jsonl": lambda: '{"a": "湯頭非常濃郁好喝"}\n{"'.encode() + b"a." * 100_000 + b'": 1}\n',
     "depth.json": lambda: (
         b"[" + b",".join(b'{"text": ' + b'{"a":' * n + b"1" + b"}" * n + b"}" for n in (10, 300, 600, 900, 980)) + b"]"
     ),

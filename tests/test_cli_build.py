@@ -63,7 +63,9 @@ def test_a_dry_run_finds_what_would_stop_the_build(here: Command, tmp_path: Path
     source = write(tmp_path)
     assert "no such file" in here("build", tmp_path / "none.csv", "--dry-run").error
     assert here("build", source, "--dry-run", "--place-column", "店").error.startswith(f"{source}: no column '店'")
-    assert "release.version 'x' is no MAJOR" in here("build", source, "--dry-run", "--set", "release.version=x").error
+    assert (
+        'release.version = "x" is not MAJOR' in here("build", source, "--dry-run", "--set", "release.version=x").error
+    )
 
 
 def test_columns_that_nothing_takes_are_named_with_the_options_that_would(tmp_path: Path) -> None:

@@ -95,30 +95,6 @@ def test_a_hyphen_reads_a_text_from_each_line_of_standard_input() -> None:
     assert json.loads(lines)["triplets"][0]["aspect"] == "湯頭"
 
 
-def test_files_are_read_in_any_format_that_build_reads(here: Command, tmp_path: Path) -> None:
-    import openpyxl
-    import pyarrow
-    import pyarrow.parquet
-
-    rows = [("a1", "湯頭很好喝"), ("a2", "店員不親切")]
-    (tmp_path / "in.csv").write_text("編號,內容\n" + "".join(f"{key},{text}\n" for key, text in rows), encoding="utf-8")
-    (tmp_path / "in.tsv").write_text("id\ttext\n" + "".join(f"{key}\t{text}\n" for key, text in rows), encoding="utf-8")
-    objects = [{"review_id": key, "review_text": text} for key, text in rows]
-    (tmp_path / "in.json").write_text(json.dumps(objects), encoding="utf-8")
-    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in objects), encoding="utf-8")
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(objects), tmp_path / "in.parquet")
-    book = openpyxl.Workbook()
-    for line in (("id", "text"), *rows):
-        book.active.append(line)
-    book.save(tmp_path / "in.xlsx")
-    for path in sorted(tmp_path.glob("in.*")):
-        ran = here("extract", path, "--format", "jsonl")
-        assert ran.code == 0, ran.err
-        answers = [json.loads(line) for line in ran.out.splitlines()]
-        assert [row["id"] for row in answers] == ["a1", "a2"], path
-        assert [row["triplets"][0]["polarity"] for row in answers] == ["POS", "NEG"], path
-
-
 def test_plain_text_files_and_rows_without_an_id_are_numbered(here: Command, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("湯頭很好喝\n店員不親切\n", encoding="utf-8")
     (tmp_path / "in.jsonl").write_text('{"text": "湯頭很好喝"}\n{"text": "店員不親切"}\n', encoding="utf-8")

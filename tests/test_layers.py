@@ -214,7 +214,7 @@ def test_a_pool_before_the_first_build_is_refused(tmp_path: Path, here: Command)
     assert ran.error.startswith("evaluate.gold: 'pool:ab' names a pool, but there is no database yet; build without it")
 
 
-@pytest.mark.parametrize("form", ["aste-v2", "gts", "semeval", "csv", "xlsx", "paper", "bio-chars"])
+@pytest.mark.parametrize("form", ["aste-v2", "xlsx", "paper"])
 def test_labels_are_written_in_the_formats_of_export(work: Work, form: str) -> None:
     finish(work)
     out = work.folder / "labels"

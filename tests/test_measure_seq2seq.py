@@ -82,10 +82,11 @@ def test_the_script_runs_on_a_tiny_model_of_the_real_class(
         for line in (paper, ours)
     ]
     shown = [float(number) for number in re.findall(r"([\d.]+) times", ratio)]
-    assert shown == pytest.approx([ours / paper for paper, ours in zip(*speeds, strict=True)], rel=0.05, abs=0.1)
+    for times, paper_speed, our_speed in zip(shown, *speeds, strict=True):  # whole numbers, the lower on slow machines
+        assert (our_speed - 0.5) / (paper_speed + 0.5) - 0.1 < times < (our_speed + 0.5) / (paper_speed - 0.5) + 0.1
     for line in (paper, ours):
         flops, share = (float(n) for n in re.findall(r"([\d.e-]+) TFLOP/s, ([\d.]+)% of the peak", line)[0])
-        assert share == pytest.approx(100 * flops / 0.001, rel=0.02)
+        assert share == pytest.approx(100 * flops / 0.001, rel=0.01, abs=0.06)
 
 
 def test_the_peak_is_the_data_sheets_or_what_products_of_matrices_reach() -> None:

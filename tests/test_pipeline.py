@@ -13,8 +13,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import conftest
 import pytest
-from conftest import FAST, Built, Command, ask, contents, sentence, settings
+from conftest import Built, Command, ask, contents, settings
 
 from builder.core.config import Resolved, flat, resolve
 from builder.core.errors import ReleaseError
@@ -34,14 +35,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 def options(built: Built, **changed: object) -> Resolved:
     """The settings of the tiny build, some of them changed (`__` for the dot)."""
-    import tomllib
-
-    given: dict[str, object] = {key: tomllib.loads(f"v = {value}")["v"] for key, value in FAST.items()}
-    return resolve(
-        options=given
-        | {"evaluate.gold": str(built.gold)}
-        | {key.replace("__", "."): value for key, value in changed.items()}
-    )
+    return resolve(options=conftest.options(**{"evaluate__gold": str(built.gold)} | changed))
 
 
 @pytest.fixture
@@ -389,45 +383,6 @@ def test_the_reviews_of_gold_are_the_test_split_and_their_labels_are_the_people_
     assert warm["opinion_full"]["text"] == "也很親切", "people overrule the rules, who say 很親切"
     others = {row["id"] for name in ("train", "valid") for row in read_lines(built.release / "data" / f"{name}.jsonl")}
     assert not others & gold.keys()
-
-
-def generated(path: Path, numbers: list[int]) -> Path:
-    """Reviews that have little in common: near-duplicates would go together."""
-    said = {n: sentence(n, 12) for n in numbers}
-    path.write_text("text,id\n" + "".join(f"第{n}次{said[n]},k{n}\n" for n in numbers), encoding="utf-8")
-    return path
-
-
-def splits(workdir: Path, source: Path, **changed: object) -> dict[str, str]:
-    chosen = resolve(options={"workers": 1, "ingest.test_share": 0.2, "ingest.valid_share": 0.2} | changed)
-    pipeline.run(Build(workdir, workdir / "out", (source,), chosen), until="ingest")
-    return dict(ask(workdir, "SELECT key, split FROM reviews"))
-
-
-def test_a_review_keeps_its_split_when_others_are_added_or_moved(tmp_path: Path) -> None:
-    few = splits(tmp_path / "a", generated(tmp_path / "few.csv", list(range(400))))
-    many = splits(
-        tmp_path / "b",
-        generated(tmp_path / "many.csv", [*range(900, 400, -1), *reversed(range(400)), *range(1000, 1100)]),
-    )
-    assert few == {key: many[key] for key in few}
-    assert len(many) == 1000
-    for name, share in (("train", 0.6), ("valid", 0.2), ("test", 0.2)):
-        assert abs(sum(split == name for split in many.values()) / len(many) - share) < 0.05
-
-
-def test_a_review_that_is_said_twice_stands_in_one_split_only(tmp_path: Path) -> None:
-    source = tmp_path / "in.csv"
-    source.write_text(
-        "id,text\n"
-        + "".join(f"k{n}{mark},第{n}次來，湯頭很好喝{mark}\n" for n in range(200) for mark in ("", "！", "。。")),
-        encoding="utf-8",
-    )
-    told = splits(tmp_path / "w", source)
-    assert sum(split is not None for split in told.values()) == 200
-    assert ask(
-        tmp_path / "w", "SELECT count(*) FROM reviews WHERE duplicate_kind = 'normalised' AND split IS NULL"
-    ) == [(400,)]
 
 
 # ---- the table

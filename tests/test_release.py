@@ -49,17 +49,22 @@ def text(n: int) -> str:
 
 
 def workdir(folder: Path, texts: dict[str, str]) -> Path:
-    """A build up to the rules' triplets, which then stand for what self-training would have left:
-    nothing here needs a model.
-    """
+    """What `seeded` makes of these texts, all of one place."""
     folder.mkdir()
     source = folder / "in.csv"
     source.write_text(
         "id,text,place\n" + "".join(f"{key},{said},鼎香園-台北信義店\n" for key, said in texts.items()),
         encoding="utf-8",
     )
+    return seeded(folder, source)
+
+
+def seeded(folder: Path, reviews: Path) -> Path:
+    """A build up to the rules' triplets, which then stand for what self-training would have left:
+    nothing here needs a model.
+    """
     chosen = resolve(options={"workers": 1, "threads": 1, "ingest.test_share": 0.2, "ingest.valid_share": 0.2})
-    pipeline.run(Build(folder / "w", folder / "out", (source,), chosen), until="seed")
+    pipeline.run(Build(folder / "w", folder / "out", (reviews,), chosen), until="seed")
     with db.writing(folder / "w") as connection, db.atomic(connection):
         source = triplets.source_id(connection, "rules")
         assert source is not None
@@ -104,7 +109,7 @@ def make(source: Path, out: Path, **settings: object) -> Path:
         | {key.replace("__", "."): value for key, value in settings.items()}
     )
     with db.writing(source) as connection:
-        made = stage.run(Context(connection, chosen.config, source, (), out, load_lexicon(), load_rules(), "key", {}))
+        made = stage.run(Context(connection, chosen.config, source, (), out, load_lexicon(), load_rules(), "key"))
     return Path(str(made["path"]))
 
 

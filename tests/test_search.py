@@ -93,30 +93,6 @@ def test_folding_goes_character_by_character(one: str, other: str) -> None:
     assert fold(fold(one)) == fold(one)
 
 
-@pytest.mark.parametrize(
-    ("word", "keys"),
-    [
-        ("湯頭", {"r0", "r1"}),
-        ("汤头", {"r0", "r1"}),
-        ("頭", {"r0", "r1"}),
-        ("鮮", {"r0"}),
-        ("cp值", {"r2"}),
-        ("ＣＰ", {"r2"}),
-        ("😀", {"r2"}),
-        ("\U00020bb7", {"r3"}),
-        ("頭鮮", {"r0"}),
-        ("服務態度", set()),
-        ('"', {"r3"}),
-        ("* OR", {"r3"}),
-    ],
-)
-def test_a_word_is_found_in_both_scripts_whatever_its_length(
-    connection: sqlite3.Connection, word: str, keys: set[str]
-) -> None:
-    store(connection, ["湯頭鮮甜", "汤头一般", "CP值高😀", 'a "* OR NEAR(x) \U00020bb7'])
-    assert found(connection, word) == keys
-
-
 def test_words_of_a_search_box_are_parted_by_blanks_and_kept_by_quotation_marks() -> None:
     assert search.words_of('服務 很慢 "so good" it\'s') == ["服務", "很慢", "so good", "it's"]
     assert search.words_of('an "open one') == ["an", '"open', "one"]

@@ -9,7 +9,6 @@ import hashlib
 import io
 import json
 import re
-import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +21,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.core.errors import InputError
-from builder.reviews.sources import FORMATS, Columns, Row, digest, opening, read
+from builder.core.settings import Input
+from builder.reviews.sources import FORMATS, Row, digest, opening, read
 from builder.reviews.sources.cells import RawReview, RejectedRow, rating_of
 
 RECORDS: list[dict[str, object]] = [
@@ -81,21 +81,17 @@ def write(folder: Path, name: str, content: bytes | str) -> Path:
     return path
 
 
-def rows(
-    folder: Path, name: str, content: bytes | str, columns: Columns | None = None, encoding: str | None = None
-) -> list[Row]:
-    return list(read(write(folder, name, content), columns, encoding))
+def rows(folder: Path, name: str, content: bytes | str, settings: Input | None = None) -> list[Row]:
+    return list(read(write(folder, name, content), settings))
 
 
 def texts(read_rows: list[Row]) -> list[str]:
     return [row.text if isinstance(row, RawReview) else f"!{row.reason}" for row in read_rows]
 
 
-def refused(
-    folder: Path, name: str, content: bytes | str, columns: Columns | None = None, encoding: str | None = None
-) -> str:
+def refused(folder: Path, name: str, content: bytes | str, settings: Input | None = None) -> str:
     with pytest.raises(InputError) as caught:
-        rows(folder, name, content, columns, encoding)
+        rows(folder, name, content, settings)
     message = str(caught.value)
     assert "\n" not in message
     assert str(folder / name) in message
@@ -141,27 +137,8 @@ def test_plain_text_that_names_its_columns_is_a_table(tmp_path: Path) -> None:
     for header in ("編號,評論", '"編號";"評論"', "評論"):
         content = "\n".join([header, *(header.replace("編號", "7").replace("評論", "好吃") for _ in "12")])
         assert texts(rows(tmp_path, "reviews.txt", content)) == ["好吃", "好吃"], header
-    named = rows(tmp_path, "own.txt", "想說的,誰\n好吃,我\n", Columns(text="想說的"))
+    named = rows(tmp_path, "own.txt", "想說的,誰\n好吃,我\n", Input(text_column="想說的"))
     assert texts(named) == ["好吃"]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "reviews.txt: empty file: no rows; give a file with a header and at least one review"),
-        (
-            "湯頭很好喝\n".encode("big5") * 9,
-            "reviews.txt line 1: most of the file is not UTF-8; first invalid byte at byte 0; it decodes as cp950, "
-            "big5hkscs: add --encoding cp950",
-        ),
-        (
-            b"PK\x03\x04",
-            "reviews.txt: holds zip or Excel data, not text; give the file its right ending, such as .xlsx",
-        ),
-    ],
-)
-def test_what_is_no_plain_text_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
-    assert refused(tmp_path, "reviews.txt", content) == message
 
 
 def test_the_digest_is_that_of_the_stored_bytes(tmp_path: Path) -> None:
@@ -169,33 +146,7 @@ def test_the_digest_is_that_of_the_stored_bytes(tmp_path: Path) -> None:
     assert digest(path) == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_importing_the_readers_imports_no_heavy_library() -> None:
-    import subprocess
-
-    code = (
-        "import sys, builder.reviews.sources; print([m for m in ('pyarrow', 'openpyxl', 'torch') if m in sys.modules])"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
-
-
 # ---- columns
-
-
-def test_an_outscraper_export_gives_the_reviews_own_text_and_rating(tmp_path: Path) -> None:
-    header = (
-        "name,google_id,place_id,location_link,reviews,rating,"
-        "author_title,review_id,author_id,review_text,review_rating,review_likes"
-    )
-    line = "鼎香園,0x1:0x2,ChIJ,https://example.com,812,4.3,王先生,r1,118,湯很鮮,2,0"
-    assert rows(tmp_path, "out.csv", f"{header}\n{line}\n") == [RawReview(1, "湯很鮮", "r1", None, "鼎香園", 2.0)]
-
-
-def test_where_title_and_name_stand_the_name_is_a_person_and_is_not_taken(tmp_path: Path) -> None:
-    content = "title,name,stars,text,reviewId\n鼎香園,王先生,4,好吃,r9\n鼎香園,林小姐,5,好喝,r8\n"
-    assert rows(tmp_path, "a.csv", content) == [
-        RawReview(1, "好吃", "r9", None, "鼎香園", 4.0),
-        RawReview(2, "好喝", "r8", None, "鼎香園", 5.0),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -214,7 +165,7 @@ def test_of_two_good_guesses_the_first_of_the_table_wins(tmp_path: Path) -> None
 
 
 def test_named_columns_go_before_guesses_and_are_not_guessed_again(tmp_path: Path) -> None:
-    columns = Columns(text="title", id="key", source="site")
+    columns = Input(text_column="title", id_column="key", source_column="site")
     assert rows(tmp_path, "a.csv", "title,text,key,site\n好吃,別的,7,web\n", columns) == [
         RawReview(1, "好吃", "7", "web")
     ]
@@ -228,20 +179,14 @@ def test_without_a_text_column_the_error_lists_the_columns_and_the_option(tmp_pa
     )
 
 
-def test_a_file_without_header_gets_the_clear_error(tmp_path: Path) -> None:
-    assert "no text column; columns found: 這家的湯很好喝; name it with --text-column, or add a header row" in refused(
-        tmp_path, "a.csv", "這家的湯很好喝\n麵也好\n"
-    )
-
-
 @pytest.mark.parametrize("role", ["text", "id", "place", "rating", "source"])
 def test_a_named_column_that_does_not_exist_is_an_error(tmp_path: Path, role: str) -> None:
-    message = refused(tmp_path, "a.csv", "text,b\n1,2\n", Columns(**{role: "c"}))
+    message = refused(tmp_path, "a.csv", "text,b\n1,2\n", Input(**{f"{role}_column": "c"}))
     assert message == f"a.csv: no column 'c'; columns found: text, b; correct --{role}-column"
 
 
 def test_a_column_whose_name_is_nearly_right_is_offered(tmp_path: Path) -> None:
-    message = refused(tmp_path, "a.csv", "顧客留言,b\n湯,2\n", Columns(text="顧客留"))
+    message = refused(tmp_path, "a.csv", "顧客留言,b\n湯,2\n", Input(text_column="顧客留"))
     assert message.endswith("columns found: 顧客留言, b; did you mean 顧客留言? correct --text-column")
 
 
@@ -311,18 +256,18 @@ def test_a_file_in_another_encoding_is_refused_with_the_right_guess_and_read_onc
         f"it decodes as {encoding}"
     )
     assert f"add --encoding {encoding}" in message
-    assert texts(rows(tmp_path, f"a{ending}", content.encode(encoding), encoding=encoding)) == [text] * 20
+    assert texts(rows(tmp_path, f"a{ending}", content.encode(encoding), Input(encoding=encoding))) == [text] * 20
 
 
 def test_a_wrongly_named_encoding_is_refused_too(tmp_path: Path) -> None:
-    message = refused(tmp_path, "a.csv", "text\n" + "這家的湯很好喝，服務也不錯\n" * 9, encoding="ascii")
+    message = refused(tmp_path, "a.csv", "text\n" + "這家的湯很好喝，服務也不錯\n" * 9, Input(encoding="ascii"))
     assert "most of the file is not ASCII; first invalid byte at byte 5; it decodes as utf-8" in message
 
 
 @pytest.mark.parametrize("name", ["klingon", "base64"])
 def test_an_unknown_encoding_is_an_error(tmp_path: Path, name: str) -> None:
     assert f"unknown encoding '{name}'; --encoding takes such as utf-8, cp950" in refused(
-        tmp_path, "a.csv", "text\n好\n", encoding=name
+        tmp_path, "a.csv", "text\n好\n", Input(encoding=name)
     )
 
 
@@ -655,9 +600,7 @@ def test_the_name_of_a_file_is_made_printable_once_and_not_for_every_row(
 
 
 def test_a_file_may_have_a_row_for_two_of_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "ROWS", 10)
-    monkeypatch.setattr(opening, "LINES", 10)
-    for check in (opening.check_rows, opening.check_lines):
-        check(500, 1_000, "a")
-        with pytest.raises(InputError, match=r"501 .* or more in 1,000 bytes"):
-            check(501, 1_000, "a")
+    monkeypatch.setattr(opening, "MOST", 10)
+    opening.check_count(500, "rows", 1_000, "a")
+    with pytest.raises(InputError, match=r"501 lines or more in 1,000 bytes; take out the blank lines"):
+        opening.check_count(501, "lines", 1_000, "a")

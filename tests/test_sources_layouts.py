@@ -18,8 +18,9 @@ from conftest import ROOT
 from test_sources import xlsx
 
 from builder.core.errors import InputError
+from builder.core.settings import Input
 from builder.reviews import sources
-from builder.reviews.sources import Columns, Row, Understanding, read
+from builder.reviews.sources import Row, Understanding, read
 from builder.reviews.sources.cells import Order, RawReview, date_of, find_order
 from builder.reviews.sources.texts import texts
 
@@ -359,10 +360,10 @@ def test_a_list_is_named_by_its_path_and_another_column_can_be_named(tmp_path: P
     path = tmp_path / "in.json"
     path.write_text(dump([GOSOM | {"user_reviews": GOSOM_REVIEWS}]), encoding="utf-8")
     understood = Understanding()
-    named = Columns(text="user_reviews.Name")
+    named = Input(text_column="user_reviews.Name")
     assert [as_result(row)[0] for row in read(path, named, understood=understood)] == ["小魚", "阿樹"]
     assert understood.columns["rating"] == "user_reviews.Rating"
-    assert [as_result(row)[0] for row in read(path, Columns(text="descriptions"))] == [DESCRIPTION]
+    assert [as_result(row)[0] for row in read(path, Input(text_column="descriptions"))] == [DESCRIPTION]
 
 
 def test_a_list_that_is_broken_or_empty_rejects_its_record_and_reviews_are_numbered_on(tmp_path: Path) -> None:
@@ -406,38 +407,17 @@ def found_texts(items: list[Row]) -> list[str]:
     return [item.text for item in items if isinstance(item, RawReview)]
 
 
-def comma_separated(*lines: list[str]) -> str:
-    out = io.StringIO()
-    csv.writer(out).writerows(lines)
-    return out.getvalue()
-
-
-def files(folder: Path) -> list[Path]:
-    (folder / "in.csv").write_text(comma_separated(TITLES, *ROWS), encoding="utf-8")
+@pytest.mark.parametrize("name", ["in.csv", "in.jsonl", "in.parquet"])
+def test_the_text_column_is_known_by_its_content(tmp_path: Path, name: str) -> None:
     objects = [dict(zip(TITLES, row, strict=True)) for row in ROWS]
-    (folder / "in.json").write_text(json.dumps(objects), encoding="utf-8")
-    (folder / "in.jsonl").write_text("\n".join(map(json.dumps, objects)), encoding="utf-8")
-    pq.write_table(pa.Table.from_pylist(objects), folder / "in.parquet")
-    book = openpyxl.Workbook()
-    for line in (TITLES, *ROWS):
-        book.active.append(line)
-    book.save(folder / "in.xlsx")
-    return sorted(folder.glob("in.*"))
-
-
-def test_the_text_column_is_known_by_its_content_in_every_format(tmp_path: Path) -> None:
-    paths = files(tmp_path)
-    assert len(paths) == 5
-    for path in paths:
-        understood = Understanding()
-        items = list(read(path, understood=understood))
-        assert found_texts(items) == [row[2] for row in ROWS], path
-        assert understood.by_content
-        assert understood.columns == {
-            "text": "顧客留言", "id": "編號", "place": None, "rating": "星等", "source": None,
-            "group": None, "date": None,
-        }  # fmt: skip
-    assert understood.encoding == ""
+    content = {"in.csv": joined(",", TITLES, *ROWS), "in.jsonl": by_line(*objects)}.get(name) or parquet(objects)
+    (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    understood = Understanding()
+    assert found_texts(list(read(tmp_path / name, understood=understood))) == [row[2] for row in ROWS]
+    assert understood.by_content
+    assert understood.columns == {
+        "text": "顧客留言", "id": "編號", "place": None, "rating": "星等", "source": None, "group": None, "date": None,
+    }  # fmt: skip
 
 
 def test_a_name_that_is_known_goes_before_content(tmp_path: Path) -> None:
@@ -482,7 +462,7 @@ def test_values_inside_objects_are_named_by_their_path(tmp_path: Path) -> None:
     ]
     path = tmp_path / "a.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    columns = Columns(text="body.zh", id="key", rating="meta.stars")
+    columns = Input(text_column="body.zh", id_column="key", rating_column="meta.stars")
     assert list(read(path, columns)) == [
         RawReview(1, "湯頭很好", "a1", None, "鼎香園", 4.0),
         RawReview(2, "麵也好吃", "a2"),
@@ -490,7 +470,7 @@ def test_values_inside_objects_are_named_by_their_path(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"no column 'meta'; columns found: key, meta\.shop, meta\.stars, body\.zh, user"
     ):
-        list(read(path, Columns(text="meta")))
+        list(read(path, Input(text_column="meta")))
 
 
 def test_paths_are_guessed_where_they_can_only_be_one_thing(tmp_path: Path) -> None:
@@ -523,16 +503,6 @@ def test_paths_are_guessed_where_they_can_only_be_one_thing(tmp_path: Path) -> N
 )  # fmt: skip
 def test_a_date_is_read_however_it_is_written_and_what_is_none_says_nothing(cell: object, expected: str | None) -> None:
     assert date_of(cell) == expected
-
-
-@pytest.mark.parametrize("name", ["評論日期", "消費日期", "用餐时间"])
-def test_a_column_of_dates_is_known_by_its_name_and_kept(name: str, tmp_path: Path) -> None:
-    path = tmp_path / "r.csv"
-    path.write_text(f"評論內容,{name}\n湯頭很好,2024/3/1\n服務很慢,上個月\n", encoding="utf-8")
-    assert [(row.text, row.date) for row in sources.read(path) if isinstance(row, RawReview)] == [
-        ("湯頭很好", "2024-03-01"),
-        ("服務很慢", None),
-    ]
 
 
 @pytest.mark.parametrize(

@@ -231,12 +231,6 @@ def test_a_damaged_database_is_said_to_be_damaged(tmp_path: Path) -> None:
             pass
 
 
-def test_reading_where_nothing_was_built_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(WorkdirError, match=r"no database here; run `builder build` first"), db.reading(tmp_path):
-        pass
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_build_beside_is_named_where_none_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / db.NAME).touch()
@@ -576,8 +570,8 @@ def test_a_finished_stage_is_known_by_its_key_until_it_is_forgotten(connection: 
 
 def test_rounds_come_in_order_and_are_forgotten_with_their_training_sets(filled: sqlite3.Connection) -> None:
     for number in (2, 1):
-        runs.finish_round(filled, replace(runs.rounds(filled)[0], round=number))
-    runs.finish_round(filled, replace(runs.rounds(filled)[0], variant="A", round=0))
+        runs.finish_round(filled, runs.rounds(filled)[0]._replace(round=number))
+    runs.finish_round(filled, runs.rounds(filled)[0]._replace(variant="A", round=0))
     assert [(done.variant, done.round) for done in runs.rounds(filled)] == [("A", 0), ("C", 0), ("C", 1), ("C", 2)]
     assert [done.round for done in runs.rounds(filled, "C")] == [0, 1, 2]
     runs.forget_rounds(filled, "C")
@@ -605,8 +599,6 @@ def test_every_named_query_runs_and_says_what_it_is_about(filled: sqlite3.Connec
         columns, rows = queries.named(filled, name, dict.fromkeys(queries.lookup(name).params, "湯頭"))
         assert columns, name
         assert all(len(row) == len(columns) for row in rows)
-        assert len(queries.lookup(name).title) > 10
-        assert not queries.lookup(name).title.startswith("SELECT")
 
 
 @pytest.mark.parametrize(

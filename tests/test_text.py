@@ -178,12 +178,6 @@ def test_the_mended_fang_mian_leaves_noodles_alone() -> None:
     assert view("很疗愈的餐厅，不闹哄哄", variants).text == "很療癒的餐廳，不鬧哄哄"
 
 
-def test_variants_are_read_as_one_spelling_longest_first_and_once() -> None:
-    variants = Variants({"臺": "台", "台風": "颱風", "咖哩": "咖喱"})
-    assert view("臺北台風咖哩", variants).text == "台北颱風咖喱"
-    assert Variants({}).canonical("臺北") == "臺北"
-
-
 # ---- clauses and sentences
 
 

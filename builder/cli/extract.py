@@ -121,15 +121,16 @@ def _shape_of(target: Path | None) -> str:
 
 def _given_texts(given: tuple[str, ...], source: Path | None, reading: dict[str, str | None]) -> Iterable[Text]:
     """The texts of the command line, or of the one file or stream that it names."""
-    from builder.reviews.sources import Columns
+    from builder.core.config import filled
+    from builder.core.settings import Input
     from builder.reviews.sources.texts import ENDINGS, texts
 
     files = [word for word in given if word == "-" or word.lower().endswith(ENDINGS)]
     if len(files) + (source is not None) > 1 or ((files or source) and len(given) > len(files)):
         raise click.UsageError("give either texts or one file")
     if files or source is not None:
-        columns = Columns(text=reading["text_column"], id=reading["id_column"])
-        return texts(source or Path(files[0]), columns, reading["encoding"], reading["sheet"])
+        names = {name: reading[name] or "" for name in ("text_column", "id_column", "encoding", "sheet")}
+        return texts(source or Path(files[0]), filled(Input, names))
     if not given:
         raise click.UsageError("give a text, a file, or - for standard input")
     if any(reading.values()):

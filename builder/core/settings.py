@@ -311,6 +311,10 @@ class ReleaseSettings:
             "min_confidence": from_0_to_1(self.min_confidence),
             "max_drop": from_0_to_1(self.max_drop),
             "date": (_is_day(self.date), "a day, YYYY-MM-DD"),
+            "version": (
+                re.fullmatch(r"(\d+\.\d+\.\d+)?", self.version) is not None,
+                'MAJOR.MINOR.PATCH, such as "0.1.0"',
+            ),
             "name": (
                 not self.name.startswith(".") and not set(self.name) & {"/", "\\"},
                 "a name without slashes, and no dot first",
@@ -364,6 +368,8 @@ class Config:
             "scheduler": (not self.scheduler or self.engine == "dask", 'for the engine "local": set engine = "dask"'),
         }
         mode, variants = self.discriminate.mode, set(self.self_train.variants)
+        taken = not self.release.train_source or self.release.train_source in variants
+        limits["release.train_source"] = taken, "among self_train.variants, " + ", ".join(self.self_train.variants)
         if self.profile == "paper":
             limits["paper.base"] = (bool(self.paper.base), 'a model: set it to "google/mt5-base" or a folder')
             limits["discriminate.mode"] = (mode == "paper", '"paper", the only one that the profile "paper" has')

@@ -27,7 +27,6 @@ from builder.models import kinds
 from builder.pipeline import layers
 from builder.pipeline.layers import taught_file
 from builder.pipeline.splits import counts_triplets
-from builder.pipeline.stages.ingest import columns_of
 from builder.release.reading import existing, rows, shelf_of
 from builder.reviews import sources
 from builder.reviews.assignment import norm_hash
@@ -181,9 +180,9 @@ def refuse_taken_name(build: Build, shelf: Path) -> None:
         return
     last = releases[-1]
     wanted = {norm_hash(normal(row["text"])) for split in last.splits for row in rows(last.path, split)}
-    missing, settings = set(wanted), build.resolved.config.input
+    missing = set(wanted)
     for path in build.inputs:
-        for row in sources.read(path, columns_of(settings), settings.encoding or None, sheet=settings.sheet or None):
+        for row in sources.read(path, build.resolved.config.input):
             if isinstance(row, RawReview):
                 missing.discard(norm_hash(normal(row.text)))
     if len(missing) > len(wanted) / 2:
@@ -234,10 +233,7 @@ def new_build(
 
 def changed(build: Build, settings: Mapping[str, object]) -> Build:
     """The same build with other `settings`, by dotted key."""
-    kept = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in flat(build.resolved.config).items()
-    }
-    return replace(build, resolved=resolve(options=kept | dict(settings)))
+    return replace(build, resolved=resolve(options=flat(build.resolved.config) | dict(settings)))
 
 
 def remembered(workdir: Path, out: Path | None = None) -> Build:
@@ -254,13 +250,8 @@ def remembered(workdir: Path, out: Path | None = None) -> Build:
     if text is None:
         raise WorkdirError("no build was begun here", where=str(workdir), fix="start one with `builder build`")
     kept = json.loads(text)
-    options = {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in kept["config"].items()
-        if key not in GONE
-    }
     try:
-        resolved = resolve(options=options)
+        resolved = resolve(options={key: value for key, value in kept["config"].items() if key not in GONE})
     except ConfigError as error:
         raise WorkdirError(
             f"begun by another version of builder ({error.what})",
@@ -319,17 +310,6 @@ def check_build(build: Build) -> None:
         check_readable(path)
     layers.check_pools(build.workdir, config.evaluate)
     kinds.check(config)
-    variants = config.self_train.variants
-    if config.release.train_source and config.release.train_source not in variants:
-        raise ConfigError(
-            f"release.train_source is {config.release.train_source!r}, but self_train.variants are "
-            f"{', '.join(variants)}",
-            fix="choose one of them",
-        )
-    if not re.fullmatch(r"(\d+\.\d+\.\d+)?", config.release.version):
-        raise ConfigError(
-            f"release.version {config.release.version!r} is no MAJOR.MINOR.PATCH", fix='write it like "0.1.0"'
-        )
     place = next(path for path in (build.out.resolve(), *build.out.resolve().parents) if path.exists())
     if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
         raise ReleaseError(

@@ -1,13 +1,12 @@
 """What a stage and its workers are handed: database, settings and data; lexicon and rules for the jobs.
 
-A stage gets a `Context`. A stage that commits in chunks notes how far it is, so that a broken-off run goes on from
-there. Words and rules of a build are packed for a job, and a worker unpacks them.
+A stage gets a `Context`. Words and rules of a build are packed for a job, and a worker unpacks them.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,11 +19,8 @@ from builder.language.lexicon.folders import SHIPPED, Folders
 from builder.language.lexicon.packs import RULE_FILES
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.rules import Rule
-from builder.store import db, runs
 
 # ---- The context of a stage
-
-Stored = Callable[[sqlite3.Connection], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +38,6 @@ class Context:
     lexicon: Lexicon
     rules: tuple[Rule, ...]
     key: str
-    keys: Mapping[str, str]
     crew: Crew = field(default_factory=lambda: LocalCrew(1))
     folders: Folders = SHIPPED
 
@@ -59,25 +54,6 @@ def crew_of_this_machine(context: Context) -> Iterator[Crew]:
     else:
         with LocalCrew(context.config.workers) as crew:
             yield crew
-
-
-def begin(context: Context, stage: str, clear: Stored) -> int:
-    """Where a stage that commits in chunks goes on: the last item done under the same key, or 0 after clearing old
-    output.
-    """
-    connection = context.connection
-    if runs.setting(connection, f"{stage}.key") == context.key:
-        return int(runs.setting(connection, f"{stage}.at") or 0)
-    with db.atomic(connection):
-        clear(connection)
-        runs.set_setting(connection, f"{stage}.key", context.key)
-        runs.set_setting(connection, f"{stage}.at", "0")
-    return 0
-
-
-def advance(connection: sqlite3.Connection, stage: str, at: int) -> None:
-    """Note, inside the chunk's transaction, that everything up to item `at` is done."""
-    runs.set_setting(connection, f"{stage}.at", str(at))
 
 
 # ---- Words and rules for workers

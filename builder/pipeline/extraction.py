@@ -141,7 +141,7 @@ def open_system(
     if name == "E0":
         from builder.pipeline.judging import holder
 
-        return _joined(name, holder(workdir, recipe, device))
+        return _joined(name, holder(workdir, settings, recipe))
     return ModelSystem(name, _tagging(folder, device, recipe, aspects), recipe.folders.load_lexicon().variants)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from builder.core.errors import ConfigError, ModelError
 from builder.core.records import Review, StoredTriplet, Triplet
@@ -27,7 +27,7 @@ from builder.models import kinds
 from builder.models.trust import Standing, TrustLimits
 from builder.pipeline import predictions
 from builder.pipeline.context import Context
-from builder.store import db, reviews, runs, triplets
+from builder.store import db, reviews, triplets
 from builder.store.triplets import JudgedTriplet
 
 if TYPE_CHECKING:
@@ -175,10 +175,10 @@ _FEW = 16
 """So many texts are read before a GPU would be ready."""
 
 
-def holder(workdir: Path, recipe: Recipe, device: str = "auto") -> Holder:
-    """Views to the triplets that a release of the working directory would hold of them."""
-    rated = rated_model(workdir, device)
-    return _holding(recipe, lambda views: rated, least_confidence(workdir))
+def holder(workdir: Path, settings: Config, recipe: Recipe) -> Holder:
+    """Views to the triplets that a release of the working directory, whose build has these settings, would hold."""
+    rated = _load_rated_model(workdir, settings, recipe.device)
+    return _holding(recipe, lambda views: rated, settings.release.min_confidence)
 
 
 def shipped_holder(recipe: Recipe) -> Holder:
@@ -220,34 +220,22 @@ def _holding(recipe: Recipe, choose: Callable[[Sequence[str]], Rated | None], le
     return predict, reader
 
 
-def least_confidence(workdir: Path) -> float:
-    """`release.min_confidence` of the build; 0 of one that was begun before there was such a setting."""
-    return float(_setting(workdir, "release.min_confidence", 0))
-
-
-def _setting(workdir: Path, key: str, otherwise: Any) -> Any:
-    with db.reading(workdir) as connection:
-        config = json.loads(runs.setting(connection, "build") or '{"config": {}}')["config"]
-    return config.get(key, otherwise)
-
-
-def rated_model(workdir: Path, device: str = "auto") -> Rated | None:
+def _load_rated_model(workdir: Path, settings: Config, device: str) -> Rated | None:
     """The shipped model in a working directory with its curves; None where it did not judge."""
     from builder.models.shipped import load_model
     from builder.models.trust import load_calibration
 
     with db.reading(workdir) as connection:
-        judged = triplets.source_id(connection, "discriminator") is not None
-    if not judged or _setting(workdir, "discriminate.mode", "auto") != "auto":
+        judged = triplets.source_id(connection, NAME) is not None
+    if not judged or settings.discriminate.mode != "auto":
         return None
     folder = workdir / "models" / SHIPPED
     if not folder.is_dir():
         raise ModelError(
             "an earlier version judged it", where=str(workdir), fix=f"run `builder resume --workdir {workdir}`"
         )
-    model = load_model(folder, device if device != "auto" else str(_setting(workdir, "device", "auto")))
     calibration = load_calibration(folder)
-    return None if calibration is None else Rated(model, calibration)
+    return None if calibration is None else Rated(load_model(folder, device), calibration)
 
 
 def hold(

@@ -19,7 +19,7 @@ from builder.core.errors import install_command, printable
 from builder.core.settings import Config
 from builder.core.wording import NOT_STATED, counted
 from builder.pipeline.release_facts import NO_JUDGE
-from builder.pipeline.stages.ingest import NUMBERED, columns_of, find_fault
+from builder.pipeline.stages.ingest import NUMBERED, find_fault
 from builder.release import reading
 from builder.release.export.extract_output import AnsweredText, display_width, laid_out
 from builder.release.export.records import ReviewRow, triplet
@@ -287,10 +287,7 @@ def preview(path: Path, config: Config) -> Preview:
         used = (rows, read_bytes) if read_bytes else used
         read_bytes += more
 
-    settings = config.input
-    items = sources.read(
-        path, columns_of(settings), settings.encoding or None, count_bytes, settings.sheet or None, understood
-    )
+    items = sources.read(path, config.input, count_bytes, understood)
     exact, samples, ids, reused = True, list[str](), set[str](), 0
     unread: dict[str, tuple[int, str]] = {}
     rejected = Counter[str]()

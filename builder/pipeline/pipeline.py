@@ -190,7 +190,6 @@ def run(
                     lexicon,
                     rules,
                     keys[stage.name],
-                    keys,
                     crew,
                     build.folders,
                 )

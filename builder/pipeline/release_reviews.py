@@ -291,7 +291,7 @@ def _build(worker: _Worker, task: SplitRange) -> BuiltRange:
     with uncollected(), db.reading(worker.workdir) as connection:
         context = Context(
             connection, worker.config, worker.workdir, inputs=(), out=worker.workdir, lexicon=worker.lexicon, rules=(),
-            key="", keys={}, folders=worker.folders,
+            key="", folders=worker.folders,
         )  # fmt: skip
         built = list(build_reviews(context, worker.categories, task))
         # All normal texts at the end: OpenCC takes longer for a text where other work came before it.

@@ -14,7 +14,6 @@ import sqlite3
 from array import array
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 
 from builder.core.config import flat
 from builder.core.settings import Config
@@ -41,9 +40,7 @@ class StoredTexts:
     def __enter__(self) -> StoredTexts:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._texts.close()
 
     def append(self, review: int, text: str) -> None:

@@ -8,21 +8,16 @@ from __future__ import annotations
 
 import os
 from array import array
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import pairwise
 from tempfile import TemporaryFile, gettempdir
-from types import TracebackType
 from typing import IO, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 # ---- Texts on disk
-
-_BLOCK = 1 << 18
-"""Bytes that are read at a time, or one text where it is longer."""
 
 
 @contextmanager
@@ -53,9 +48,7 @@ class Texts(Sequence[str]):
     def __enter__(self) -> Texts:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -81,17 +74,6 @@ class Texts(Sequence[str]):
             return [self[n] for n in range(*i.indices(len(self)))]
         n = range(len(self))[i]
         return self._read(self._ends[n], self._ends[n + 1]).decode("utf-8", "surrogatepass")
-
-    def __iter__(self) -> Iterator[str]:
-        """Many are read at a time."""
-        first = 0
-        while first < len(self):
-            start = self._ends[first]
-            last = max(first + 1, bisect_right(self._ends, start + _BLOCK, first) - 1)
-            block = self._read(start, self._ends[last])
-            for a, b in pairwise(self._ends[first : last + 1]):
-                yield block[a - start : b - start].decode("utf-8", "surrogatepass")
-            first = last
 
     def _read(self, start: int, end: int) -> bytes:
         if self._waiting:

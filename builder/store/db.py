@@ -173,6 +173,15 @@ def atomic(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("COMMIT")
 
 
+_TROUBLES = (
+    (("disk is full", "disk I/O"), "the disk is full or failing", "free some space, then `builder resume`"),
+    (("not a database", "malformed"), "the database is damaged", "restore it, or build in a new --workdir"),
+    (("readonly", "unable to open"), "cannot write here", "check the permissions, or choose another --workdir"),
+    (("locked",), "the database is in use", "try again when the other program is done"),
+)
+"""What SQLite says -> what it means, and how to fix it."""
+
+
 def translated(error: sqlite3.Error, path: Path) -> WorkdirError | QueryError:
     """SQLite's error as one that a user can act on: what, in which file, and how to fix it.
 
@@ -180,24 +189,11 @@ def translated(error: sqlite3.Error, path: Path) -> WorkdirError | QueryError:
         A WorkdirError for the disk, permissions, damage and locks; a QueryError for what is wrong with the query.
     """
     text = str(error)
-    if "disk is full" in text or "disk I/O" in text:
-        return WorkdirError(
-            f"the disk is full or failing ({text})", where=str(path), fix="free some space, then `builder resume`"
-        )
-    if "not a database" in text or "malformed" in text:
-        return WorkdirError(
-            f"the database is damaged ({text})", where=str(path), fix="restore it, or build in a new --workdir"
-        )
     if "unable to open" in text and len(os.fsencode(path.absolute())) > _LONGEST_PATH:
         return WorkdirError("SQLite takes no path that is so long", where=str(path), fix="choose a shorter --workdir")
-    if "readonly" in text or "unable to open" in text:
-        return WorkdirError(
-            f"cannot write here ({text})", where=str(path), fix="check the permissions, or choose another --workdir"
-        )
-    if "locked" in text:
-        return WorkdirError(
-            f"the database is in use ({text})", where=str(path), fix="try again when the other program is done"
-        )
+    for signs, what, fix in _TROUBLES:
+        if any(sign in text for sign in signs):
+            return WorkdirError(f"{what} ({text})", where=str(path), fix=fix)
     return QueryError(text, where=str(path))
 
 

@@ -7,19 +7,22 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from builder.core.records import Label, Pool, Span
 from builder.core.wording import Annotators
 from builder.store.pools import now
 from builder.store.pools import read as read_pool
+from builder.store.queries import insert
 
 Labels = dict[str, dict[int, Label]]
 """Annotator -> candidate id -> label."""
+_OF_POOL = "JOIN candidates c ON c.id = l.candidate JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ?1"
+"""What is said of the candidates of a pool: of a table or view `l`."""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeAnswer:
-    """A raw answer of a language model. `asked` candidates, `parsed` of them labelled by it."""
+class JudgeAnswer(NamedTuple):
+    """A raw answer of a language model, as a row. `asked` candidates, `parsed` of them labelled by it."""
 
     payload_hash: str
     model: str
@@ -43,17 +46,7 @@ def annotator(connection: sqlite3.Connection, name: str, kind: str = "human") ->
 
 def put(connection: sqlite3.Connection, annotator_id: int, rows: Iterable[tuple[int, Label]], tool: str) -> None:
     """Store labels of an annotator by candidate id; one that is there is replaced."""
-    at = now()
-    connection.executemany(
-        "INSERT INTO labels (candidate, annotator, label, polarity, spans, note, at, tool) VALUES (?,?,?,?,?,?,?,?)"
-        " ON CONFLICT (candidate, annotator)"
-        " DO UPDATE SET label = excluded.label, polarity = excluded.polarity, spans = excluded.spans,"
-        " note = excluded.note, at = excluded.at, tool = excluded.tool",
-        (
-            (candidate, annotator_id, label.label, label.polarity, _spans(label), label.note, at, tool)
-            for candidate, label in rows
-        ),
-    )
+    _put(connection, "labels", annotator_id, rows, tool)
 
 
 def drop(connection: sqlite3.Connection, annotator_id: int, candidate: int) -> None:
@@ -67,11 +60,8 @@ def drop(connection: sqlite3.Connection, annotator_id: int, candidate: int) -> N
 
 def check(connection: sqlite3.Connection, annotator_id: int, reviews: Iterable[int], tool: str) -> None:
     """Note that an annotator has nothing to add to these reviews (ids of pool_reviews)."""
-    at = now()
-    connection.executemany(
-        "INSERT INTO checked_reviews (review, annotator, at, tool) VALUES (?,?,?,?) ON CONFLICT DO NOTHING",
-        ((review, annotator_id, at, tool) for review in reviews),
-    )
+    rows = ((review, annotator_id, now(), tool) for review in reviews)
+    insert(connection, "checked_reviews", "review, annotator, at, tool", rows, "ON CONFLICT DO NOTHING")
 
 
 def uncheck(connection: sqlite3.Connection, annotator_id: int, review: int) -> None:
@@ -94,10 +84,9 @@ def of_pool(connection: sqlite3.Connection, pool: str, kind: str | None = None) 
     """Every label of a pool, or of one kind of annotator."""
     out: Labels = {}
     for name, candidate, label, polarity, spans, note in connection.execute(
-        "SELECT a.name, l.candidate, l.label, l.polarity, l.spans, l.note FROM pool_reviews r"
-        " JOIN candidates c ON c.review = r.id"
-        " JOIN labels l ON l.candidate = c.id JOIN annotators a ON a.id = l.annotator"
-        " WHERE r.pool = ?1 AND (?2 IS NULL OR a.kind = ?2) ORDER BY a.name, l.candidate",
+        "SELECT a.name, l.candidate, l.label, l.polarity, l.spans, l.note FROM labels l"
+        f" JOIN annotators a ON a.id = l.annotator {_OF_POOL} AND (?2 IS NULL OR a.kind = ?2)"
+        " ORDER BY a.name, l.candidate",
         (pool, kind),
     ):
         out.setdefault(name, {})[candidate] = _label(label, polarity, spans, note)
@@ -107,9 +96,8 @@ def of_pool(connection: sqlite3.Connection, pool: str, kind: str | None = None) 
 def moments(connection: sqlite3.Connection, pool: str, annotator_name: str) -> list[float]:
     """When an annotator gave the labels of a pool, in seconds since 1970, in order."""
     rows = connection.execute(
-        "SELECT unixepoch(l.at) FROM labels l JOIN annotators a ON a.id = l.annotator"
-        " JOIN candidates c ON c.id = l.candidate JOIN pool_reviews r ON r.id = c.review"
-        " WHERE r.pool = ? AND a.name = ? ORDER BY 1",
+        f"SELECT unixepoch(l.at) FROM labels l JOIN annotators a ON a.id = l.annotator {_OF_POOL} AND a.name = ?2"
+        " ORDER BY 1",
         (pool, annotator_name),
     )
     return [float(row[0]) for row in rows]
@@ -120,11 +108,8 @@ def labels_digest(connection: sqlite3.Connection, pool: str) -> str:
     total = hashlib.sha256()
     for query in (
         "SELECT c.name, r.key, a.name, l.label, l.polarity, l.spans FROM labels l"
-        " JOIN annotators a ON a.id = l.annotator JOIN candidates c ON c.id = l.candidate"
-        " JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ? ORDER BY r.n, c.name, a.name",
-        "SELECT c.name, r.key, d.label, d.polarity, d.spans FROM adjudications d"
-        " JOIN candidates c ON c.id = d.candidate JOIN pool_reviews r ON r.id = c.review"
-        " WHERE r.pool = ? ORDER BY r.n, c.name",
+        f" JOIN annotators a ON a.id = l.annotator {_OF_POOL} ORDER BY r.n, c.name, a.name",
+        f"SELECT c.name, r.key, l.label, l.polarity, l.spans FROM adjudications l {_OF_POOL} ORDER BY r.n, c.name",
         "SELECT r.key, a.name FROM checked_reviews k JOIN annotators a ON a.id = k.annotator"
         " JOIN pool_reviews r ON r.id = k.review WHERE r.pool = ? ORDER BY r.n, a.name",
     ):
@@ -136,15 +121,18 @@ def labels_digest(connection: sqlite3.Connection, pool: str) -> str:
 
 def decide(connection: sqlite3.Connection, annotator_id: int, rows: Iterable[tuple[int, Label]], tool: str) -> None:
     """Store decisions about candidates; a later one replaces an earlier one."""
+    _put(connection, "adjudications", annotator_id, rows, tool)
+
+
+def _put(
+    connection: sqlite3.Connection, table: str, annotator_id: int, rows: Iterable[tuple[int, Label]], tool: str
+) -> None:
     at = now()
-    connection.executemany(
-        "INSERT OR REPLACE INTO adjudications (candidate, label, polarity, spans, annotator, note, at, tool)"
-        " VALUES (?,?,?,?,?,?,?,?)",
-        (
-            (candidate, label.label, label.polarity, _spans(label), annotator_id, label.note, at, tool)
-            for candidate, label in rows
-        ),
+    values = (
+        (candidate, annotator_id, label.label, label.polarity, _spans(label), label.note, at, tool)
+        for candidate, label in rows
     )
+    insert(connection, table, "candidate, annotator, label, polarity, spans, note, at, tool", values, "REPLACE")
 
 
 def undecide(connection: sqlite3.Connection, candidate: int) -> None:
@@ -154,24 +142,14 @@ def undecide(connection: sqlite3.Connection, candidate: int) -> None:
 
 def decisions(connection: sqlite3.Connection, pool: str) -> dict[int, Label]:
     """Candidate id -> what was decided."""
-    rows = connection.execute(
-        "SELECT d.candidate, d.label, d.polarity, d.spans, d.note FROM adjudications d"
-        " JOIN candidates c ON c.id = d.candidate"
-        " JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ?",
-        (pool,),
-    )
-    return {row[0]: _label(*row[1:]) for row in rows}
+    asked = f"SELECT l.candidate, l.label, l.polarity, l.spans, l.note FROM adjudications l {_OF_POOL}"
+    return {candidate: _label(*row) for candidate, *row in connection.execute(asked, (pool,))}
 
 
 def final(connection: sqlite3.Connection, pool: str) -> dict[int, tuple[Label, str]]:
     """Candidate id -> (label, how): adjudicated, agreed, majority or single. Open disputes are absent."""
-    rows = connection.execute(
-        "SELECT f.candidate, f.label, f.polarity, f.spans, f.how FROM final_labels f"
-        " JOIN candidates c ON c.id = f.candidate"
-        " JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ?",
-        (pool,),
-    )
-    return {row[0]: (_label(row[1], row[2], row[3], ""), row[4]) for row in rows}
+    asked = f"SELECT l.candidate, l.label, l.polarity, l.spans, '', l.how FROM final_labels l {_OF_POOL}"
+    return {candidate: (_label(*row), how) for candidate, *row, how in connection.execute(asked, (pool,))}
 
 
 def cached(connection: sqlite3.Connection, hashes: Iterable[str]) -> dict[str, str]:
@@ -185,15 +163,8 @@ def cached(connection: sqlite3.Connection, hashes: Iterable[str]) -> dict[str, s
 
 def keep(connection: sqlite3.Connection, answer: JudgeAnswer) -> None:
     """Store the raw answer of a language model, under the hash of the request; the first answer to a request stays."""
-    connection.execute(
-        "INSERT INTO judge_answers (payload_hash, model, endpoint, payload, raw, asked, parsed, prompt_tokens,"
-        " completion_tokens, at)"
-        " VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
-        (
-            answer.payload_hash, answer.model, answer.endpoint, answer.payload, answer.raw, answer.asked, answer.parsed,
-            answer.prompt_tokens, answer.completion_tokens, now(),
-        ),
-    )  # fmt: skip
+    columns = ", ".join((*JudgeAnswer._fields, "at"))
+    insert(connection, "judge_answers", columns, [(*answer, now())], "ON CONFLICT DO NOTHING")
 
 
 def _spans(label: Label) -> str | None:
@@ -257,9 +228,7 @@ class LabelledLayer:
 
 def put_layer(connection: sqlite3.Connection, source: int, reviews: Iterable[int]) -> None:
     """Note the reviews that a layer's source labelled."""
-    connection.executemany(
-        "INSERT INTO labelled_reviews (source, review) VALUES (?,?)", ((source, review) for review in reviews)
-    )
+    insert(connection, "labelled_reviews", "source, review", ((source, review) for review in reviews))
 
 
 def layers(connection: sqlite3.Connection) -> dict[str, LabelledLayer]:
@@ -268,15 +237,8 @@ def layers(connection: sqlite3.Connection) -> dict[str, LabelledLayer]:
         "SELECT s.name, s.id, coalesce(s.labelled_by, ''), coalesce(s.annotators, '') FROM sources s"
         " WHERE s.name IN ('gold', 'silver') AND s.id IN (SELECT source FROM labelled_reviews) ORDER BY s.name"
     ).fetchall()
+    asked = "SELECT review FROM labelled_reviews WHERE source = ?"
     return {
-        name: LabelledLayer(
-            name,
-            source,
-            labelled_by,
-            annotators,
-            frozenset(
-                row[0] for row in connection.execute("SELECT review FROM labelled_reviews WHERE source = ?", (source,))
-            ),
-        )
-        for name, source, labelled_by, annotators in sources
+        name: LabelledLayer(name, source, by, kind, frozenset(i for (i,) in connection.execute(asked, (source,))))
+        for name, source, by, kind in sources
     }

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from builder.core.errors import QueryError
 from builder.core.records import Candidate, Pool, PoolReview, Review, StoredTriplet
 from builder.store import runs, triplets
-from builder.store.queries import read_value
-from builder.store.reviews import REVIEW_COLUMNS
+from builder.store.queries import insert, read_value
+from builder.store.reviews import select
 
 Proposed = dict[int, list[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]]]
 
@@ -27,9 +27,7 @@ def systems(connection: sqlite3.Connection) -> dict[str, str]:
 
 def reviews_of(connection: sqlite3.Connection, split: str) -> list[Review]:
     """Distinct reviews of a split, or of `all`."""
-    among = "WHERE duplicate_of IS NULL AND (split = ?1 OR ?1 = 'all') ORDER BY id"
-    rows = connection.execute(f"SELECT {REVIEW_COLUMNS} FROM reviews {among}", (split,))
-    return [Review(*row) for row in rows]
+    return list(select(connection, "duplicate_of IS NULL AND (split = ?1 OR ?1 = 'all') ORDER BY id", (split,)))
 
 
 def proposals(connection: sqlite3.Connection, sources: Iterable[str], reviews: Iterable[int]) -> Proposed:
@@ -53,10 +51,8 @@ def proposals(connection: sqlite3.Connection, sources: Iterable[str], reviews: I
 
 def write(connection: sqlite3.Connection, pool: Pool) -> None:
     """Store a pool with its reviews and candidates, in one transaction of the caller."""
-    connection.execute(
-        "INSERT INTO pools (id, seed, split, config, digest, created) VALUES (?,?,?,?,?,?)",
-        (pool.id, pool.seed, pool.split, json.dumps(pool.config), pool.digest, now()),
-    )
+    row = pool.id, pool.seed, pool.split, json.dumps(pool.config), pool.digest, now()
+    insert(connection, "pools", "id, seed, split, config, digest, created", [row])
     for review in pool.reviews:
         cursor = connection.execute(
             "INSERT INTO pool_reviews (pool, n, key, text, rating, stratum) VALUES (?,?,?,?,?,?)",
@@ -81,10 +77,8 @@ def add(connection: sqlite3.Connection, review: int, candidate: Candidate) -> in
         (review, candidate.n, name, *texts, t.polarity, t.valence, triplets.spans_of(t)),
     )
     assert cursor.lastrowid is not None
-    connection.executemany(
-        "INSERT INTO candidate_sources (candidate, source, confidence) VALUES (?,?,?)",
-        ((cursor.lastrowid, *who) for who in candidate.sources),
-    )
+    who = ((cursor.lastrowid, *said) for said in candidate.sources)
+    insert(connection, "candidate_sources", "candidate, source, confidence", who)
     return cursor.lastrowid
 
 

@@ -10,7 +10,7 @@ import re
 import sqlite3
 import time
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -81,6 +81,17 @@ def read_value(
     """The first value of the first row; None without a row."""
     row = connection.execute(statement, parameters).fetchone()
     return None if row is None else row[0]
+
+
+def insert(
+    connection: sqlite3.Connection, table: str, columns: str, rows: Iterable[Sequence[object]], conflict: str = ""
+) -> None:
+    """Store rows of some columns, which are named with commas between. `conflict`: what becomes of a row whose key is
+    taken, as an ON CONFLICT clause says it; REPLACE puts the new one in its place.
+    """
+    verb, clause = ("INSERT OR REPLACE", "") if conflict == "REPLACE" else ("INSERT", conflict)
+    marks = ",".join("?" * len(columns.split(",")))
+    connection.executemany(f"{verb} INTO {table} ({columns}) VALUES ({marks}) {clause}", rows)
 
 
 @dataclass(frozen=True, slots=True)

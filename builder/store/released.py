@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from typing import Any, NamedTuple
 
 from builder.core.records import Polarity
 from builder.reviews.repair import fold
-from builder.store.queries import public_id
+from builder.store.queries import insert, public_id
 from builder.store.triplets import BITS, HASH
 
 Rating = Callable[[float, str, Polarity], float]
@@ -57,17 +56,6 @@ def set_chances(connection: sqlite3.Connection, judge: str, chances: Mapping[int
         "UPDATE verdicts SET confidence = ? WHERE triplet = ? AND source = (SELECT id FROM sources WHERE name = ?)",
         [(chance, triplet, judge) for triplet, chance in chances.items()],
     )
-
-
-def scores(connection: sqlite3.Connection, judge: str, proposer: str, split: str) -> array[float]:
-    """The scores that a judge gives to what a source proposes for the reviews of a split."""
-    rows = connection.execute(
-        "SELECT v.score FROM proposals p JOIN sources o ON o.id = p.source AND o.name = ? JOIN sources s ON s.name = ?"
-        " JOIN verdicts v ON v.source = s.id AND v.triplet = p.triplet JOIN reviews r ON r.id = p.triplet >> 31"
-        " WHERE r.split = ?",
-        (proposer, judge, split),
-    )
-    return array("d", (score for (score,) in rows))
 
 
 class ReleasedReview(NamedTuple):
@@ -210,20 +198,12 @@ class RowWriter:
 
 def add_reviews(connection: sqlite3.Connection, rows: Iterable[ReleasedReview]) -> None:
     """Store what a release says of reviews."""
-    connection.executemany(
-        "INSERT INTO released_reviews (review, version, split, annotation, unverified_negative) VALUES (?,?,?,?,?)",
-        rows,
-    )
+    insert(connection, "released_reviews", ", ".join(ReleasedReview._fields), rows)
 
 
 def add_triplets(connection: sqlite3.Connection, rows: Iterable[ReleasedTriplet]) -> None:
     """Store what a release says of triplets."""
-    connection.executemany(
-        "INSERT INTO released (triplet, version, split, annotation, public_id, confidence, verdict, rule,"
-        " aspect_category, opinion_category, sources)"
-        " VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-        rows,
-    )
+    insert(connection, "released", ", ".join(ReleasedTriplet._fields), rows)
 
 
 def set_public_ids(connection: sqlite3.Connection, hashed: bool) -> None:

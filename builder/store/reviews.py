@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from builder.core.records import Review, Token
-from builder.store import search
+from builder.store import queries, search
 from builder.store.queries import read_value
 
 REVIEW_COLUMNS = "id, key, text, script, split, place, rating, source"
@@ -18,25 +18,17 @@ NewReview = tuple[str, str, str | None, str | None, float | None, str, int, str,
 
 def clear(connection: sqlite3.Connection) -> None:
     """Drop everything that was ingested, and all that was made of it; the splits of texts stay remembered."""
-    connection.execute("DELETE FROM verdicts")
-    connection.execute("DELETE FROM training_sets")
-    connection.execute("DELETE FROM proposals")
-    connection.execute("DELETE FROM triplets")
-    connection.execute("DELETE FROM annotations")
-    connection.execute("DELETE FROM backends")
-    connection.execute("DELETE FROM near_duplicates")
-    connection.execute("DELETE FROM reviews")
+    made = ("verdicts", "training_sets", "proposals", "triplets", "annotations", "backends", "near_duplicates")
+    for table in (*made, "reviews"):
+        connection.execute(f"DELETE FROM {table}")
     search.clear(connection)
     clear_rejected(connection, "ingest")
 
 
 def insert(connection: sqlite3.Connection, rows: Iterable[NewReview]) -> None:
     """Store new reviews."""
-    connection.executemany(
-        "INSERT INTO reviews (key, text, source, place, rating, file, row, script, language, hash, norm_hash)"
-        " VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-        rows,
-    )
+    columns = "key, text, source, place, rating, file, row, script, language, hash, norm_hash"
+    queries.insert(connection, "reviews", columns, rows)
 
 
 def set_groups(connection: sqlite3.Connection, groups: Iterable[tuple[str, str]]) -> None:
@@ -51,7 +43,7 @@ def set_dates(connection: sqlite3.Connection, dates: Iterable[tuple[str, str]]) 
 
 def set_columns(connection: sqlite3.Connection, cells: Iterable[tuple[int, str, str]]) -> None:
     """`cells` of (id of a review, name of a column that passes through, its text)."""
-    connection.executemany("INSERT INTO review_columns (review, name, value) VALUES (?,?,?)", cells)
+    queries.insert(connection, "review_columns", "review, name, value", cells)
 
 
 def columns_of(connection: sqlite3.Connection, review: int) -> dict[str, str]:
@@ -69,12 +61,8 @@ def groups(connection: sqlite3.Connection) -> Iterator[tuple[int, str]]:
 
 def sources(connection: sqlite3.Connection) -> set[str]:
     """What the source column says of the reviews that are no duplicates."""
-    return {
-        row[0]
-        for row in connection.execute(
-            "SELECT DISTINCT source FROM reviews WHERE duplicate_of IS NULL AND source IS NOT NULL"
-        )
-    }
+    asked = "SELECT DISTINCT source FROM reviews WHERE duplicate_of IS NULL AND source IS NOT NULL"
+    return {source for (source,) in connection.execute(asked)}
 
 
 def keys_taken(connection: sqlite3.Connection, keys: Sequence[str]) -> set[str]:
@@ -87,9 +75,7 @@ def keys_taken(connection: sqlite3.Connection, keys: Sequence[str]) -> set[str]:
 
 def reject(connection: sqlite3.Connection, stage: str, rows: Iterable[tuple[str, str, str, str]]) -> None:
     """`rows` of (item, reason, detail, raw)."""
-    connection.executemany(
-        "INSERT INTO rejected (stage, item, reason, detail, raw) VALUES (?,?,?,?,?)", ((stage, *row) for row in rows)
-    )
+    queries.insert(connection, "rejected", "stage, item, reason, detail, raw", ((stage, *row) for row in rows))
 
 
 class Rejection(NamedTuple):
@@ -109,11 +95,8 @@ class Rejection(NamedTuple):
 
 def reject_stored(connection: sqlite3.Connection, stage: str, rows: Iterable[Rejection]) -> None:
     """What is rejected is stored, and stays so."""
-    connection.executemany(
-        "INSERT INTO rejected (stage, item, reason, detail, raw, review, triplet, judge, score, score_limit)"
-        " VALUES (?,?,?,?,'',?,?,?,?,?)",
-        ((stage, *row) for row in rows),
-    )
+    columns = ", ".join(("stage", "raw", *Rejection._fields))
+    queries.insert(connection, "rejected", columns, ((stage, "", *row) for row in rows))
 
 
 def reject_nowhere(connection: sqlite3.Connection, detail: str) -> None:
@@ -158,7 +141,7 @@ def distinct_keys(connection: sqlite3.Connection, keys: Sequence[str]) -> set[st
 def set_clusters(connection: sqlite3.Connection, clusters: Iterable[tuple[int, int]]) -> None:
     """Replace near-duplicates by `clusters` of (review id, id of the first review that says nearly the same)."""
     connection.execute("DELETE FROM near_duplicates")
-    connection.executemany("INSERT INTO near_duplicates (review, cluster) VALUES (?,?)", clusters)
+    queries.insert(connection, "near_duplicates", "review, cluster", clusters)
 
 
 def remember_splits(connection: sqlite3.Connection, ids: Iterable[int] | None = None) -> None:
@@ -198,20 +181,18 @@ def distinct(connection: sqlite3.Connection) -> Iterator[tuple[int, str, str, st
 
 def texts(connection: sqlite3.Connection, after: int, limit: int) -> list[Review]:
     """The next `limit` distinct reviews with an id above `after`."""
-    rows = connection.execute(
-        f"SELECT {REVIEW_COLUMNS} FROM reviews WHERE duplicate_of IS NULL AND id > ? ORDER BY id LIMIT ?",
-        (after, limit),
-    )
-    return [Review(*row) for row in rows]
+    return list(select(connection, "duplicate_of IS NULL AND id > ? ORDER BY id LIMIT ?", (after, limit)))
+
+
+def select(connection: sqlite3.Connection, condition: str, parameters: Sequence[object]) -> Iterator[Review]:
+    """The reviews of which a condition holds, as a stream."""
+    rows = connection.execute(f"SELECT {REVIEW_COLUMNS} FROM reviews WHERE {condition}", parameters)
+    yield from (Review(*row) for row in rows)
 
 
 def by_id(connection: sqlite3.Connection, ids: Sequence[int]) -> list[Review]:
     """The reviews with these ids, in their order of id."""
-    rows = connection.execute(
-        f"SELECT {REVIEW_COLUMNS} FROM reviews WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
-        (json.dumps(ids),),
-    )
-    return [Review(*row) for row in rows]
+    return list(select(connection, "id IN (SELECT value FROM json_each(?)) ORDER BY id", (json.dumps(ids),)))
 
 
 PROPOSED_FOR = (
@@ -239,12 +220,8 @@ def clusters(connection: sqlite3.Connection) -> Iterator[tuple[int, int]]:
 
 def in_range(connection: sqlite3.Connection, split: str, first: int, last: int) -> Iterator[Review]:
     """The distinct reviews of a split from one row id to another, as a stream."""
-    rows = connection.execute(
-        f"SELECT {REVIEW_COLUMNS} FROM reviews WHERE id BETWEEN ? AND ? AND duplicate_of IS NULL AND split = ?"
-        " ORDER BY id",
-        (first, last, split),
-    )
-    yield from (Review(*row) for row in rows)
+    condition = "id BETWEEN ? AND ? AND duplicate_of IS NULL AND split = ? ORDER BY id"
+    return select(connection, condition, (first, last, split))
 
 
 def characters(connection: sqlite3.Connection, split: str, source: int | None = None) -> int:
@@ -331,10 +308,7 @@ def begin_annotations(connection: sqlite3.Connection, name: str, signature: str,
 
 def annotate(connection: sqlite3.Connection, backend: int, rows: Iterable[tuple[int, str]]) -> None:
     """`rows` of (review id, words as `dump_tokens` makes them)."""
-    connection.executemany(
-        "INSERT INTO annotations (review, backend, words) VALUES (?,?,?)",
-        ((review, backend, words) for review, words in rows),
-    )
+    queries.insert(connection, "annotations", "backend, review, words", ((backend, *row) for row in rows))
 
 
 def annotated_to(connection: sqlite3.Connection) -> int:

@@ -7,8 +7,9 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
-from builder.store.queries import read_value
+from builder.store.queries import insert, read_value
 
 Counts = Mapping[str, int | float | str]
 PACK_MODEL = "the model of the domain "
@@ -26,9 +27,8 @@ class Run:
     finished: str
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
-    """A finished round of a variant: M_round trained on S_round, and how S_round came from S_{round-1}."""
+class Round(NamedTuple):
+    """A finished round of a variant, as a row: M_round trained on S_round, and how S_round came from S_{round-1}."""
 
     variant: str
     round: int
@@ -44,10 +44,9 @@ class Round:
 
 def finish(connection: sqlite3.Connection, stage: str, key: str, counts: Counts, seconds: float) -> None:
     """Record a stage as done. The wall clock is for people; nothing reads it back."""
-    connection.execute(
-        "INSERT OR REPLACE INTO runs (stage, key, counts, seconds, finished) VALUES (?,?,?,?,?)",
-        (stage, key, json.dumps(dict(counts)), round(seconds, 3), datetime.now(UTC).isoformat(timespec="seconds")),
-    )
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    row = stage, key, json.dumps(dict(counts)), round(seconds, 3), at
+    insert(connection, "runs", "stage, key, counts, seconds, finished", [row], "REPLACE")
 
 
 def recount(connection: sqlite3.Connection, stage: str, counts: Counts) -> None:
@@ -78,24 +77,14 @@ def judge(connection: sqlite3.Connection) -> str:
 
 def rounds(connection: sqlite3.Connection, variant: str | None = None) -> list[Round]:
     """The finished rounds of a variant, or of all."""
-    rows = connection.execute(
-        "SELECT variant, round, key, model, reviews, triplets, predicted, accepted, added, seconds FROM rounds"
-        " WHERE variant = coalesce(?, variant) ORDER BY variant, round",
-        (variant,),
-    )
-    return [Round(*row) for row in rows]
+    asked = f"SELECT {', '.join(Round._fields)} FROM rounds WHERE variant = coalesce(?, variant)"
+    return [Round(*row) for row in connection.execute(f"{asked} ORDER BY variant, round", (variant,))]
 
 
 def finish_round(connection: sqlite3.Connection, done: Round) -> None:
     """Store a finished round of self-training: its variant, number, model and counts."""
-    connection.execute(
-        "INSERT OR REPLACE INTO rounds (variant, round, key, model, reviews, triplets, predicted, accepted, added,"
-        " seconds) VALUES (?,?,?,?,?,?,?,?,?,?)",
-        (
-            done.variant, done.round, done.key, done.model, done.reviews, done.triplets, done.predicted, done.accepted,
-            done.added, round(done.seconds, 3),
-        ),
-    )  # fmt: skip
+    row = done._replace(seconds=round(done.seconds, 3))
+    insert(connection, "rounds", ", ".join(Round._fields), [row], "REPLACE")
 
 
 def forget_rounds(connection: sqlite3.Connection, variant: str) -> None:
@@ -111,10 +100,8 @@ Score = tuple[str, str, str, float, float | None, float | None]
 def set_metrics(connection: sqlite3.Connection, rows: Iterable[tuple[Score, str]]) -> None:
     """Replace all metrics by `rows` of (score, signature)."""
     connection.execute("DELETE FROM metrics")
-    connection.executemany(
-        "INSERT INTO metrics (system, split, metric, value, low, high, signature) VALUES (?,?,?,?,?,?,?)",
-        ((*score, signature) for score, signature in rows),
-    )
+    columns = "system, split, metric, value, low, high, signature"
+    insert(connection, "metrics", columns, ((*score, signature) for score, signature in rows))
 
 
 def metrics(connection: sqlite3.Connection) -> list[Score]:
@@ -149,6 +136,4 @@ def last_release_path(connection: sqlite3.Connection) -> str | None:
 
 def set_release(connection: sqlite3.Connection, version: str, path: str, digest: str) -> None:
     """Remember where a version was released, and the digest of its files."""
-    connection.execute(
-        "INSERT OR REPLACE INTO releases (version, path, digest) VALUES (?,?,?)", (version, path, digest)
-    )
+    insert(connection, "releases", "version, path, digest", [(version, path, digest)], "REPLACE")

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from builder.core.records import Element, Polarity, ReadWord, Reasons, StoredTriplet, Triplet, Verdict
 from builder.core.wording import Annotators
-from builder.store import db
+from builder.store import db, queries
 from builder.store.queries import read_value
 from builder.store.reviews import PROPOSED_FOR
 
@@ -119,10 +119,10 @@ _OVERRULE = """UPDATE SET aspect_full = excluded.aspect_full, owner = excluded.o
     opinion_full = excluded.opinion_full, valence = excluded.valence, spans = excluded.spans"""
 
 
-_PROPOSE = (
-    "INSERT INTO proposals (source, triplet, confidence, rule, story, margin, aspect_category, aspect_entry,"
-    " opinion_category, opinion_entry) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
+_PROPOSAL = (
+    "source, triplet, confidence, rule, story, margin, aspect_category, aspect_entry, opinion_category, opinion_entry"
 )
+_STAYS = "ON CONFLICT DO NOTHING"
 
 
 def source(
@@ -162,10 +162,8 @@ def require_source(connection: sqlite3.Connection, name: str) -> int:
 
 def clear(connection: sqlite3.Connection) -> None:
     """Forget every source and triplet: a triplet keeps the full phrases of its first source, so none may outlive it."""
-    connection.execute("DELETE FROM sources")
-    connection.execute("DELETE FROM training_sets")
-    connection.execute("DELETE FROM triplets")
-    connection.execute("DELETE FROM lexicon_use")
+    for table in ("sources", "training_sets", "triplets", "lexicon_use"):
+        connection.execute(f"DELETE FROM {table}")
 
 
 def drop_sources(connection: sqlite3.Connection, kind: str, prefix: str = "") -> None:
@@ -197,7 +195,7 @@ def propose_prepared(
 ) -> list[int]:
     """As `propose`, of rows that are prepared."""
     _insert_rows(connection, (row for row, _ in rows), overrule)
-    connection.executemany(_PROPOSE, ((source, row[0], *proposal) for row, proposal in rows))
+    queries.insert(connection, "proposals", _PROPOSAL, ((source, row[0], *proposal) for row, proposal in rows), _STAYS)
     return [row[0] for row, _ in rows]  # type: ignore[misc]
 
 
@@ -217,26 +215,21 @@ def repeat(connection: sqlite3.Connection, source: int, repeating: int) -> None:
 
 
 def _insert_rows(connection: sqlite3.Connection, rows: Iterable[tuple[object, ...]], overrule: bool) -> None:
-    connection.executemany(
-        "INSERT INTO triplets (id, review, aspect, aspect_full, owner, opinion, opinion_full, polarity, valence, spans)"
-        f" VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO {_OVERRULE if overrule else 'NOTHING'}",
-        rows,
-    )
+    columns = "id, review, aspect, aspect_full, owner, opinion, opinion_full, polarity, valence, spans"
+    queries.insert(connection, "triplets", columns, rows, f"ON CONFLICT (id) DO {_OVERRULE}" if overrule else _STAYS)
 
 
 def proposed_by(connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int, tuple[str, ...]]]) -> None:
     """Note that `source` proposes stored triplets, `rows` of (triplet id, rules) of a release, without evidence."""
     stories = ((i, rules, json.dumps([("rule", rule) for rule in rules], ensure_ascii=False)) for i, rules in rows)
     proposals = ((source, i, None, rules[0] if rules else None, story, *(None,) * 5) for i, rules, story in stories)
-    connection.executemany(_PROPOSE, proposals)
+    queries.insert(connection, "proposals", _PROPOSAL, proposals, _STAYS)
 
 
 def judge(connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int, str | None, float]]) -> None:
     """`rows` of (triplet id, label or None for no verdict, score)."""
-    connection.executemany(
-        "INSERT INTO verdicts (source, triplet, label, score) VALUES (?,?,?,?) ON CONFLICT DO NOTHING",
-        ((source, *row) for row in rows),
-    )
+    judged_rows = ((source, *row) for row in rows)
+    queries.insert(connection, "verdicts", "source, triplet, label, score", judged_rows, _STAYS)
 
 
 def verdicts(connection: sqlite3.Connection, source: int) -> dict[int, Verdict | None]:
@@ -336,9 +329,7 @@ def signatures(connection: sqlite3.Connection) -> dict[str, str]:
 def set_training(connection: sqlite3.Connection, variant: str, round_: int, ids: Iterable[int]) -> None:
     """Store the training set of a round: the ids of its triplets."""
     connection.execute("DELETE FROM training_sets WHERE variant = ? AND round = ?", (variant, round_))
-    connection.executemany(
-        "INSERT INTO training_sets (variant, round, triplet) VALUES (?,?,?)", ((variant, round_, i) for i in ids)
-    )
+    queries.insert(connection, "training_sets", "variant, round, triplet", ((variant, round_, i) for i in ids))
 
 
 def train_on(connection: sqlite3.Connection, variant: str, round_: int, source: int) -> None:
@@ -389,7 +380,5 @@ def record(connection: sqlite3.Connection, entries: Iterable[Entry]) -> None:
                 " SELECT opinion_entry FROM proposals) GROUP BY entry"
             ).fetchall()
         )
-        connection.executemany(
-            "INSERT INTO lexicon_use (list, word, category, place, triplets) VALUES (?,?,?,?,?)",
-            ((kind, word, category, place, used.get(place, 0)) for kind, word, category, place in entries),
-        )
+        counted = ((*entry, used.get(entry[-1], 0)) for entry in entries)
+        queries.insert(connection, "lexicon_use", "list, word, category, place, triplets", counted)

@@ -23,7 +23,7 @@ from pathlib import Path
 from builder.core.errors import ConfigError, InputError
 from builder.core.files import write_atomically
 from builder.core.records import Pool, Triplet
-from builder.core.settings import CORE
+from builder.core.settings import CORE, Input
 from builder.engine.reader import Reader, Reading, Recipe, extract, make_reader
 from builder.gold.pool import PoolSettings
 from builder.language.lexicon.categories import guess_class
@@ -46,7 +46,6 @@ from builder.pipeline.rule_report import quote
 from builder.reviews import sources
 from builder.reviews.script import HAN
 from builder.reviews.sources.cells import RawReview
-from builder.reviews.sources.columns import Columns
 from builder.store import db, pools
 from builder.teaching.pooling import make_pool
 from builder.teaching.word_proposals import (
@@ -231,7 +230,7 @@ def read_reviews(files: Sequence[Path], how: HowToRead = _BY_GUESS) -> list[str]
     return [
         row.text
         for path in files
-        for row in sources.read(path, Columns(text=how.text_column), how.encoding)
+        for row in sources.read(path, Input(text_column=how.text_column or "", encoding=how.encoding or ""))
         if isinstance(row, RawReview) and row.text.strip()
     ]
 

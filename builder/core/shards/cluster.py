@@ -1,7 +1,7 @@
 """The workers of a dask cluster: one that stands somewhere (`--scheduler`), or one made of processes of this machine.
 
 A worker on another machine has builder installed as it is here, and no disk in common: what a job needs comes to it
-once, as parcels, which every worker is given when it joins (a dask worker plugin) and checks. A worker whose code or
+once, as parcels, which every worker is given when it joins (a dask worker plugin). A worker whose code or
 libraries are others than here is refused: its answers might differ. dask gives a dead worker's tasks to others.
 
 What goes over the network is pickled: whoever reaches a scheduler runs code as its user. The cluster of this machine
@@ -22,7 +22,6 @@ from functools import cache
 from itertools import islice
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from builder import __version__
@@ -56,9 +55,7 @@ class DaskCrew:
         _library()  # what is not installed is said before the work begins
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         client, cluster, self._client, self._cluster = self._client, self._cluster, None, None
         if client is None:
             return

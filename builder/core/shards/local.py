@@ -17,7 +17,6 @@ from itertools import chain, islice
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Generic
 
 from builder.core.errors import WorkerLost
@@ -67,9 +66,7 @@ class LocalCrew:
     def __enter__(self) -> LocalCrew:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.rest()
 
     def map(self, job: Job[State, Task, Answer], tasks: Iterable[Task]) -> Iterator[Answer]:

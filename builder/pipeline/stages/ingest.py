@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from builder.core.errors import InputError
 from builder.core.progress import bar
-from builder.core.settings import Input
 from builder.core.shards import Job
 from builder.pipeline import layers
 from builder.pipeline.context import Context
@@ -178,18 +177,8 @@ _MENDS = {
 """Reason code of rejected rows -> what to do where most rows have it."""
 
 
-def columns_of(settings: Input) -> sources.Columns:
-    """The columns that the settings name; the reader guesses the others."""
-    return sources.Columns(
-        text=settings.text_column or None, id=settings.id_column or None, place=settings.place_column or None,
-        rating=settings.rating_column or None, source=settings.source_column or None,
-        group=settings.group_column or None, date=settings.date_column or None, keep=settings.keep_columns,
-    )  # fmt: skip
-
-
 def _ingest(context: Context, path: Path, stored: StoredTexts) -> None:
-    settings = context.config.input
-    rows = sources.read(path, columns_of(settings), settings.encoding or None, sheet=settings.sheet or None)
+    rows = sources.read(path, context.config.input)
     job = make_job(path.name, context.config.ingest.max_chars)
     with bar(None, f"ingest {one_line(path.name)}", unit=" rows") as shown:
         for answers in context.crew.map(job, make_tasks(rows)):

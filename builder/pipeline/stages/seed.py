@@ -14,11 +14,13 @@ from builder.core.shards import Job
 from builder.engine import RuleEngine, make_engine
 from builder.engine.reader import extract, restored
 from builder.language.lexicon.resources import Lexicon
-from builder.pipeline.context import ArrivedWords, Context, advance, begin, pack_words, unpack_words
+from builder.pipeline.context import ArrivedWords, Context, pack_words, unpack_words
 from builder.pipeline.splits import counts_triplets, settle_splits
 from builder.store import db, reviews, runs, triplets
 
 _CHUNK = 1024
+_AT = "seed.at"
+"""What the working directory calls the last review that was read: a broken-off run goes on behind it."""
 _Task = list[tuple[reviews.ReviewFields, str]]
 _Answer = tuple[int, int, list[triplets.PreparedTriplet]]
 _Ready = tuple[RuleEngine, Lexicon]
@@ -27,24 +29,31 @@ _Ready = tuple[RuleEngine, Lexicon]
 def run(context: Context) -> runs.Counts:
     """Extract the triplets of every annotated review by rules; the counts of them."""
     connection = context.connection
-    at = begin(context, "seed", triplets.clear)
-    signature = context.key
-    source = triplets.source_id(connection, "rules")
-    if source is None:
-        with db.atomic(connection):
-            source = triplets.source(connection, "rules", "rules", signature)
+    source, at = _begin(context)
     job = Job(_prepare, (pack_words(context), context.config.rules.convention), _seed)
     with bar(reviews.count(connection), "seed") as shown:
         for last, number, rows in context.crew.map(job, _tasks(context, at)):
             with db.atomic(connection):
                 triplets.propose_prepared(connection, source, rows)
-                advance(connection, "seed", last)
+                runs.set_setting(connection, _AT, str(last))
             shown.update(number)
     triplets.record(connection, _lexicon_entries(context.lexicon))
     if counts_triplets(context.config):
         with db.atomic(connection):
             settle_splits(context, source)
     return triplets.counts(connection, "rules")
+
+
+def _begin(context: Context) -> tuple[int, int]:
+    """The source of the rules, and the last review that they read under the same key; otherwise all begins anew."""
+    connection, source = context.connection, triplets.source_id(context.connection, "rules")
+    if source is not None and runs.setting(connection, "seed.key") == context.key:
+        return source, int(runs.setting(connection, _AT) or 0)
+    with db.atomic(connection):
+        triplets.clear(connection)
+        runs.set_setting(connection, "seed.key", context.key)
+        runs.set_setting(connection, _AT, "0")
+        return triplets.source(connection, "rules", "rules", context.key), 0
 
 
 def _lexicon_entries(lexicon: Lexicon) -> Iterator[triplets.Entry]:

@@ -8,60 +8,52 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from builder.core.errors import InputError
+from builder.core.settings import Input
 from builder.reviews.sources import delimited, json_values, parquet, xlsx
 from builder.reviews.sources.cells import Row
-from builder.reviews.sources.columns import Columns
 from builder.reviews.sources.opening import (
     Progress,
     Source,
     Understanding,
+    check_count,
     check_readable,
-    check_rows,
     one_line,
     opened,
 )
 
-__all__ = ["FORMATS", "Columns", "Progress", "Row", "Understanding", "digest", "read"]
+__all__ = ["FORMATS", "Progress", "Row", "Understanding", "digest", "read"]
 
-Reader = Callable[[Source, Columns], Iterator[Row]]
-FORMATS: dict[str, Reader] = {
-    ".csv": delimited.read_csv,
-    ".csv.gz": delimited.read_csv,
-    ".tsv": delimited.read_tsv,
-    ".tsv.gz": delimited.read_tsv,
+Reader = Callable[[Source], Iterator[Row]]
+_TEXTS: dict[str, Reader] = {
+    ".csv": partial(delimited.read_delimited, delimiter=","),
+    ".tsv": partial(delimited.read_delimited, delimiter="\t"),
     ".txt": delimited.read_txt,
-    ".txt.gz": delimited.read_txt,
-    ".jsonl": json_values.read_lines,
-    ".jsonl.gz": json_values.read_lines,
-    ".ndjson": json_values.read_lines,
-    ".ndjson.gz": json_values.read_lines,
+    ".jsonl": partial(json_values.read_json, by_line=True),
+    ".ndjson": partial(json_values.read_json, by_line=True),
     ".json": json_values.read_json,
-    ".json.gz": json_values.read_json,
+}
+FORMATS: dict[str, Reader] = {
+    **{ending + packed: reader for ending, reader in _TEXTS.items() for packed in ("", ".gz")},
     ".parquet": parquet.read,
     ".xlsx": xlsx.read,
 }
 
 
 def read(
-    path: Path,
-    columns: Columns | None = None,
-    encoding: str | None = None,
-    progress: Progress | None = None,
-    sheet: str | None = None,
-    understood: Understanding | None = None,
+    path: Path, settings: Input | None = None, progress: Progress | None = None, understood: Understanding | None = None
 ) -> Iterator[Row]:
     """The rows of a file in order. Its name, existence and size are checked now, the rest as the rows are taken.
 
-    `sheet` is that of a workbook, by its name or its number from 1. `progress` is called with the bytes read since
-    its last call; they add up to about the size of the file. `understood` is filled when the first row is taken.
+    `progress` is called with the bytes read since its last call; they add up to about the size of the file.
+    `understood` is filled when the first row is taken.
     """
     reader = _reader(path)
     check_readable(path)
-    source = Source(path, encoding, progress, sheet, understood or Understanding())
-    return _some(reader, columns or Columns(), source)
+    return _some(reader, Source(path, settings or Input(), progress, understood or Understanding()))
 
 
 def digest(path: Path) -> str:
@@ -84,11 +76,11 @@ def _reader(path: Path) -> Reader:
     raise InputError(f"unknown ending {path.suffix!r}", where=one_line(str(path), 500), fix=f"use one of {known}")
 
 
-def _some(reader: Reader, columns: Columns, source: Source) -> Iterator[Row]:
+def _some(reader: Reader, source: Source) -> Iterator[Row]:
     count, size = 0, source.path.stat().st_size
-    for row in reader(source, columns):
+    for row in reader(source):
         count += 1
-        check_rows(count, size, source.where)
+        check_count(count, "rows", size, source.where)
         yield row
     if not count:
         raise InputError("no rows", where=source.where, fix="give a file with at least one review under its header")

@@ -113,22 +113,6 @@ def _is_a_row(names: Sequence[str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
-    """The user's names for the columns; None is looked up."""
-
-    text: str | None = None
-    id: str | None = None
-    place: str | None = None
-    rating: str | None = None
-    source: str | None = None
-    group: str | None = None
-    """Never looked up: which reviews belong together is for the user to say."""
-    date: str | None = None
-    keep: tuple[str, ...] = ()
-    """Columns that pass through as they are; they may be those of a role as well."""
-
-
-@dataclass(frozen=True, slots=True)
 class Picks:
     """Positions of the columns; None where the file has none. `order`: that of the dates, where the column shows it.
     `keep`: of the columns that pass through.
@@ -210,7 +194,7 @@ GUESSES: dict[str, tuple[str, ...]] = {
 }
 
 
-def resolve(table: Table, columns: Columns, source: Source) -> Picks:
+def resolve(table: Table, source: Source) -> Picks:
     """Positions of the columns; InputError without a text column, without one that is named, or with far too many."""
     names, where = table.names, source.where
     if len(names) > MOST_COLUMNS:
@@ -221,7 +205,7 @@ def resolve(table: Table, columns: Columns, source: Source) -> Picks:
     picks = {
         role: _position(names, keys, f"--{role}-column", name, where)
         for role in GUESSES
-        if (name := getattr(columns, role)) is not None
+        if (name := getattr(source.settings, f"{role}_column"))
     }
     taken = {position for role, position in picks.items() if role != "group"}  # a group may be the place as well
     free = [i for i in range(len(names)) if i not in taken]
@@ -242,7 +226,7 @@ def resolve(table: Table, columns: Columns, source: Source) -> Picks:
     }
     chosen = dict.fromkeys(GUESSES) | guessed | {"place": _place(table, scopes, inside)} | picks
     source.understood.columns = {role: None if i is None else names[i] for role, i in chosen.items()}
-    keep = tuple(_position(names, keys, "--keep-columns", name, where) for name in columns.keep)
+    keep = tuple(_position(names, keys, "--keep-columns", name, where) for name in source.settings.keep_columns)
     source.understood.kept = tuple(names[i] for i in keep)
     return Picks(**chosen, order=_order(table, chosen["date"]), keep=keep)  # type: ignore[arg-type]
 

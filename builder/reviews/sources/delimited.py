@@ -15,15 +15,16 @@ import csv
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from builder.core.errors import InputError
+from builder.core.settings import Input
 from builder.reviews.sources.cells import Row
-from builder.reviews.sources.columns import LOOK_AT, Columns, RolesOf, find_header, known_roles
+from builder.reviews.sources.columns import LOOK_AT, RolesOf, find_header, known_roles
 from builder.reviews.sources.json_values import read_json
 from builder.reviews.sources.layouts import RawCells, read_table, roles_of
-from builder.reviews.sources.opening import Codec, DecodedLine, Source, check_lines, codec_of, lines
+from builder.reviews.sources.opening import Codec, DecodedLine, Source, check_count, codec_of, lines
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -181,17 +182,7 @@ AGAIN = 1_000_000
 """Lines that stray quotes joined and that are read again; of quotes alone each would be read as often as there are."""
 
 
-def read_csv(source: Source, columns: Columns) -> Iterator[Row]:
-    """The rows of a CSV file."""
-    return _read(source, columns, ",")
-
-
-def read_tsv(source: Source, columns: Columns) -> Iterator[Row]:
-    """The rows of a TSV file."""
-    return _read(source, columns, "\t")
-
-
-def read_txt(source: Source, columns: Columns) -> Iterator[Row]:
+def read_txt(source: Source) -> Iterator[Row]:
     """A review a line. What begins with tabs or the names of columns, or has columns that the user names, is a table:
     spreadsheets call theirs `.txt` too.
     """
@@ -199,11 +190,12 @@ def read_txt(source: Source, columns: Columns) -> Iterator[Row]:
     start = _first_lines(source.silently(), codec)
     head = next((line for line in start if line.strip()), "")
     names = [name.strip(' "') for name in re.split(r"[,;\t|]", head.strip())]
-    roles = roles_of(names, columns)
+    roles = roles_of(names, source)
     named = "text" in roles and len(roles) >= min(2, len(names))  # one known name among others may be a review's word
-    if named or "\t" in head.strip() or columns != Columns() or _JSON.match("".join(start[:2])):
-        return _read(source, columns, "\t")
-    return read_table(lambda again: _plain_rows(again, codec), columns, source)
+    described = replace(source.settings, encoding="", sheet="") != Input()
+    if named or "\t" in head.strip() or described or _JSON.match("".join(start[:2])):
+        return read_delimited(source, "\t")
+    return read_table(lambda again: _plain_rows(again, codec), source)
 
 
 def _plain_rows(source: Source, codec: Codec) -> Iterator[RawCells]:
@@ -215,15 +207,16 @@ def _plain_rows(source: Source, codec: Codec) -> Iterator[RawCells]:
                 yield RawCells([text], part.number, part.text, _broken([part], codec))
 
 
-def _read(source: Source, columns: Columns, delimiter: str) -> Iterator[Row]:
+def read_delimited(source: Source, delimiter: str) -> Iterator[Row]:
+    """The rows of a file whose ending promises this delimiter."""
     # The limit belongs to the process, so it is only ever raised, and only once a file is read.
     csv.field_size_limit(max(csv.field_size_limit(), CELL_LIMIT))
     codec = codec_of(source)
     start = _first_lines(source.silently(), codec)
     if _JSON.match("".join(start[:2])):
-        return read_json(source, columns)
-    dialect = find_dialect(start, delimiter, lambda names: roles_of(names, columns), source.where)
-    return read_table(lambda again: _rows(again, codec, dialect), columns, source)
+        return read_json(source)
+    dialect = find_dialect(start, delimiter, lambda names: roles_of(names, source), source.where)
+    return read_table(lambda again: _rows(again, codec, dialect), source)
 
 
 def _first_lines(source: Source, codec: Codec) -> list[str]:
@@ -256,7 +249,7 @@ class _Feed:
     def _take(self) -> DecodedLine:
         """The next line that was not read before. Old Mac line ends come one by one, for there may be millions."""
         self._count += 1
-        check_lines(self._count, self._size, self._source.where)
+        check_count(self._count, "lines", self._size, self._source.where)
         if (part := next(self._parts, None)) is not None:
             return part
         line = next(self._lines)

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 
 from builder.core.errors import InputError
 from builder.reviews.sources.cells import RejectedRow, Row
-from builder.reviews.sources.columns import Columns
 from builder.reviews.sources.layouts import RawObject, read_objects
 from builder.reviews.sources.nesting import DECODER
 from builder.reviews.sources.opening import Codec, DecodedLine, Source, chunks, codec_of, lines, storable
@@ -24,20 +23,11 @@ _TOKEN = 16
 """An error this near the end of the window may be a token cut in two (\\ud83c\\udf5c is 12 long), not an error."""
 
 
-def read_json(source: Source, columns: Columns) -> Iterator[Row]:
-    """The reviews of a file that ends in .json."""
-    return _read(source, columns, by_line=False)
-
-
-def read_lines(source: Source, columns: Columns) -> Iterator[Row]:
-    """The reviews of a file whose name says that each line is a value."""
-    return _read(source, columns, by_line=True)
-
-
-def _read(source: Source, columns: Columns, by_line: bool) -> Iterator[Row]:
+def read_json(source: Source, by_line: bool = False) -> Iterator[Row]:
+    """The reviews of a JSON file; `by_line`: its name says that each line is a value."""
     codec = codec_of(source)
     items = _lines if _is_by_line(_Window(source.silently(), codec), by_line) else _values
-    return read_objects(lambda again: items(again, codec), columns, source)
+    return read_objects(lambda again: items(again, codec), source)
 
 
 def _is_by_line(window: _Window, named_so: bool) -> bool:

@@ -13,7 +13,7 @@ from itertools import chain, islice
 from builder.core.errors import InputError
 from builder.core.wording import counted
 from builder.reviews.sources.cells import Order, RejectedRow, Row, review
-from builder.reviews.sources.columns import GUESSES, LOOK_AT, Columns, Picks, Table, find_header, known_roles, resolve
+from builder.reviews.sources.columns import GUESSES, LOOK_AT, Picks, Table, find_header, known_roles, resolve
 from builder.reviews.sources.nesting import (
     Path,
     at,
@@ -60,34 +60,34 @@ Objects = Callable[[Source], Iterator[Item]]
 Rows = Callable[[Source], Iterator[RawCells]]
 
 
-def read_objects(opened: Objects, columns: Columns, source: Source) -> Iterator[Row]:
+def read_objects(opened: Objects, source: Source) -> Iterator[Row]:
     """The reviews of a file of objects. An object inside an object is named by its path: meta.shop."""
     items = opened(source)
     first = list(islice(items, _OBJECTS))
     values = [item.value for item in first if isinstance(item, RawObject)]
     if (
         len(first) == len(values) == 1
-        and (records := transposed(values[0], lambda names: roles_of(names, columns))) is not None
+        and (records := transposed(values[0], lambda names: roles_of(names, source))) is not None
     ):
-        return read_objects(lambda _: (RawObject(i, each) for i, each in enumerate(records, 1)), columns, source)
+        return read_objects(lambda _: (RawObject(i, each) for i, each in enumerate(records, 1)), source)
     if values and all(isinstance(value, list) for value in values):
-        return read_table(lambda again: map(_cells_of, opened(again)), columns, source)
+        return read_table(lambda again: map(_cells_of, opened(again)), source)
     objects = [value for value in values if isinstance(value, dict)]
     if not objects:  # nothing to find columns in, so nothing but rejections
         return (item if isinstance(item, RejectedRow) else _no_object(item) for item in chain(first, items))
     own = "text" in known_roles(key for value in objects for key, held in value.items() if isinstance(held, str))
-    lists = [] if _named(columns, objects) else review_lists(objects[:LOOK_AT], own)
+    lists = [] if _named(source, objects) else review_lists(objects[:LOOK_AT], own)
     if len(lists) > _LISTS:
         what = f"its reviews stand in {len(lists)} or more lists of each object, {'.'.join(lists[0])} for one"
         raise InputError(what, where=source.where, fix="give them in one list")
     if lists:
-        prefix = [path for path in lists if (columns.text or "").startswith(".".join(path))]
-        found = [_review_list(path, opened, objects, columns, source) for path in reversed(prefix or lists)]
+        prefix = [path for path in lists if source.settings.text_column.startswith(".".join(path))]
+        found = [_review_list(path, opened, objects, source) for path in reversed(prefix or lists)]
         return _nested(chain(first, items), found[::-1])
-    return _flat(chain(first, items), _review_list((), opened, objects, columns, source))
+    return _flat(chain(first, items), _review_list((), opened, objects, source))
 
 
-def read_table(opened: Rows, columns: Columns, source: Source) -> Iterator[Row]:
+def read_table(opened: Rows, source: Source) -> Iterator[Row]:
     """The reviews of a table: a header, perhaps below a title, and rows."""
     items = opened(source)
     first, size = list[RawCells](), 0
@@ -99,7 +99,7 @@ def read_table(opened: Rows, columns: Columns, source: Source) -> Iterator[Row]:
     if not first:
         return iter(())
     padded = not first[0].line or len(first[0].cells) > 1
-    head = find_header([item.cells for item in first], lambda names: roles_of(names, columns), padded)
+    head = find_header([item.cells for item in first], lambda names: roles_of(names, source), padded)
     if fault := first[head].fault:
         where = f"{source.where} line {first[head].line}"
         raise InputError(f"broken header ({fault[1]})", where=where, fix="correct the first line")
@@ -121,15 +121,16 @@ def read_table(opened: Rows, columns: Columns, source: Source) -> Iterator[Row]:
 
     numbered = numbered_lists(names)
     records = [record(names, cells, numbered) for cells in seen]
-    if not _named(columns, records) and review_lists(records, "text" in known_roles(names)):
-        return read_objects(objects, columns, source)
-    picks = resolve(Table(names, lambda: seen, column), columns, source)
+    if not _named(source, records) and review_lists(records, "text" in known_roles(names)):
+        return read_objects(objects, source)
+    picks = resolve(Table(names, lambda: seen, column), source)
     return _listed(chain(first[head + 1 :], items), names, picks)
 
 
-def roles_of(names: Sequence[str], columns: Columns) -> set[str]:
+def roles_of(names: Sequence[str], source: Source) -> set[str]:
     """What the names of a row are known to mean, to the user or to everyone."""
-    return known_roles(names) | ({"text"} if columns.text in names else set())
+    own = source.settings.text_column
+    return known_roles(names) | ({"text"} if own and own in names else set())
 
 
 def _are_numbered(items: Sequence[RawCells], width: int) -> bool:
@@ -138,9 +139,10 @@ def _are_numbered(items: Sequence[RawCells], width: int) -> bool:
     return bool(rows) and all(len(row) == width + 1 and row[0] == str(i) for i, row in enumerate(rows, 1))
 
 
-def _named(columns: Columns, records: Iterable[Mapping[str, object]]) -> bool:
+def _named(source: Source, records: Iterable[Mapping[str, object]]) -> bool:
     """Whether the records themselves have the text column that the user named."""
-    return columns.text is not None and any(columns.text in paths(value) for value in records)
+    name = source.settings.text_column
+    return bool(name) and any(name in paths(value) for value in records)
 
 
 def _listed(items: Iterable[RawCells], names: Sequence[str], picks: Picks) -> Iterator[Row]:
@@ -195,9 +197,7 @@ class _ReviewList:
             yield tuple(None if name is None else at(one, name) for name in self.names)
 
 
-def _review_list(
-    path: Path, opened: Objects, objects: Sequence[Mapping[str, object]], columns: Columns, source: Source
-) -> _ReviewList:
+def _review_list(path: Path, opened: Objects, objects: Sequence[Mapping[str, object]], source: Source) -> _ReviewList:
     """What a review is called in the list at a path; InputError where nothing is its text."""
     sample = list(islice((one for value in objects for one in each(value, path)), _OBJECTS))
     names = list(dict.fromkeys(name for one in sample for name in paths(one)))
@@ -208,13 +208,13 @@ def _review_list(
 
     table = Table(names, lambda: ([at(one, name) for name in names] for one in sample), column, ".".join(path))
     try:
-        picks = resolve(table, columns, source)
+        picks = resolve(table, source)
     except InputError:
         texts = [key for key in dict.fromkeys(key for one in sample for key in one) if key in GUESSES["text"]]
-        if columns.text is not None or not texts or path:
+        if source.settings.text_column or not texts or path:
             raise
         names += texts  # each text is an object, so each row is rejected as such
-        picks = resolve(table, columns, source)
+        picks = resolve(table, source)
     return _ReviewList(path, [None if i is None else names[i] for i in picks.used], picks.order)
 
 

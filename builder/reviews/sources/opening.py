@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import codecs
 import gzip
-import importlib
 import io
 import re
 import zlib
@@ -22,10 +21,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from builder.core.errors import InputError, printable
+from builder.core.settings import Input
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -38,10 +37,12 @@ _BUFFER = 1 << 20
 BOMB = 32 << 20
 """Bytes that a packed file may become however small it is; beyond, RATIO times its size. Texts pack to a third."""
 RATIO = 100
-ROWS = 500_000
-"""Rows that a file may hold however small it is; beyond, one for two of its bytes: the shortest takes three."""
-LINES = 500_000
-"""The same for its lines."""
+MOST = 500_000
+"""Rows or lines that a file may hold however small it is; beyond, one for two bytes: the shortest takes three."""
+_FEWER = {
+    "rows": "if they are what they should be, give them in several files",
+    "lines": "take out the blank lines, or unpack the file and give the plain one",
+}
 
 
 @dataclass(slots=True)
@@ -62,12 +63,11 @@ class Understanding:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file to read, its encoding and sheet as the user named them, and who hears how far the reading is."""
+    """A file to read, what the user says of it, and who hears how far the reading is."""
 
     path: Path
-    encoding: str | None = None
+    settings: Input = field(default_factory=Input)
     progress: Progress | None = None
-    sheet: str | None = None
     understood: Understanding = field(default_factory=Understanding, compare=False)
 
     @property
@@ -151,16 +151,6 @@ def opened(source: Source, *, unpack: bool = True) -> Iterator[BinaryIO]:
         raise _unreadable(error, source.where) from error
 
 
-def door(module: str, package: str, source: Source) -> ModuleType:
-    """An optional reader's library, imported only when a file needs it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise InputError(
-            f"reading it needs {package}, which is not installed", where=source.where, fix=f"pip install {package}"
-        ) from error
-
-
 def _unreadable(error: OSError, where: str) -> InputError:
     return InputError(
         f"cannot be read ({error.strerror or one_line(str(error))})",
@@ -178,18 +168,11 @@ def check_size(unpacked: int, packed: int, source: Source) -> None:
         )
 
 
-def check_rows(rows: int, packed: int, where: str) -> None:
-    """An `InputError` for more rows than a file of `packed` bytes can honestly hold."""
-    if rows > max(ROWS, packed // 2):
-        what = f"{rows:,} rows or more in {packed:,} bytes"
-        raise InputError(what, where=where, fix="if they are what they should be, give them in several files")
-
-
-def check_lines(lines: int, packed: int, where: str) -> None:
-    """An `InputError` for more lines than a file of `packed` bytes can honestly hold."""
-    if lines > max(LINES, packed // 2):
-        what = f"{lines:,} lines or more in {packed:,} bytes"
-        raise InputError(what, where=where, fix="take out the blank lines, or unpack the file and give the plain one")
+def check_count(count: int, noun: Literal["rows", "lines"], packed: int, where: str) -> None:
+    """An `InputError` for more rows or lines than a file of `packed` bytes can honestly hold."""
+    if count > max(MOST, packed // 2):
+        what = f"{count:,} {noun} or more in {packed:,} bytes"
+        raise InputError(what, where=where, fix=_FEWER[noun])
 
 
 class _Bounded(io.RawIOBase):
@@ -300,7 +283,7 @@ def lines(source: Source, codec: Codec) -> Iterator[DecodedLine]:
     with opened(source) as stream:
         offset = 0
         for number, raw in enumerate(_raw_lines(stream, codec, source), 1):
-            check_lines(number, size, source.where)
+            check_count(number, "lines", size, source.where)
             bad = None
             try:
                 text = raw.decode(codec.name)
@@ -321,15 +304,15 @@ def chunks(source: Source, codec: Codec) -> Iterator[str]:
 
 def _named(source: Source, head: bytes) -> str:
     marked = next((name for bom, name in _BOMS if head.startswith(bom)), None)
-    if source.encoding is None:
+    if not (encoding := source.settings.encoding):
         return marked or "utf-8"
     try:
-        io.TextIOWrapper(io.BytesIO(), source.encoding)  # refuses what is a codec but no text encoding, such as base64
-        name = codecs.lookup(source.encoding).name
+        io.TextIOWrapper(io.BytesIO(), encoding)  # refuses what is a codec but no text encoding, such as base64
+        name = codecs.lookup(encoding).name
     except LookupError as error:
         known = ", ".join(_CANDIDATES)
         raise InputError(
-            f"unknown encoding {source.encoding!r}", where=source.where, fix=f"--encoding takes such as {known}"
+            f"unknown encoding {encoding!r}", where=source.where, fix=f"--encoding takes such as {known}"
         ) from error
     if name in ("utf-16", "utf-32"):
         return marked if marked and marked.startswith(name) else f"{name}-le"

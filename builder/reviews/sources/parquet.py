@@ -14,10 +14,10 @@ from typing import Any, BinaryIO
 
 from builder.core.errors import InputError
 from builder.reviews.sources.cells import Row, review
-from builder.reviews.sources.columns import LOOK_AT, REVIEWS, Columns, Table, known_roles, resolve
+from builder.reviews.sources.columns import LOOK_AT, REVIEWS, Table, known_roles, resolve
 from builder.reviews.sources.layouts import RawObject, read_objects
 from builder.reviews.sources.nesting import review_lists
-from builder.reviews.sources.opening import BOMB, RATIO, Source, check_rows, door, one_line
+from builder.reviews.sources.opening import BOMB, RATIO, Source, check_count, one_line
 
 _TRUE, _FALSE, _BYTE, _DOUBLE, _TEXT, _LIST, _SET, _MAP, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 11, 12
 _INTEGERS = (4, 5, 6)
@@ -165,7 +165,7 @@ _PACKS_WELL = 20
 
 def check_claims(file: Any, chunks: Sequence[Chunk], size: int, where: str) -> None:
     """InputError where the footer claims more rows, or more bytes in the chunks to read, than a file of `size` has."""
-    check_rows(file.metadata.num_rows, size, where)
+    check_count(file.metadata.num_rows, "rows", size, where)
     if sum(chunk.unpacked for chunk in chunks) > max(BOMB, RATIO * size):
         raise _bomb(f"unpacks to over {RATIO} times its size", where)
 
@@ -232,25 +232,27 @@ def _bomb(what: str, where: str) -> InputError:
     return InputError(what, where=where, fix=fix)
 
 
-def read(source: Source, columns: Columns) -> Iterator[Row]:
+def read(source: Source) -> Iterator[Row]:
     """The reviews of a Parquet file in order, a row group at a time; a row that cannot be used is a RejectedRow."""
-    arrow, parquet = door("pyarrow", "pyarrow", source), door("pyarrow.parquet", "pyarrow", source)
+    import pyarrow as arrow
+    from pyarrow import parquet
+
     row = 0
     try:
         # Without pre_buffer and with a buffer_size, column chunks are streamed: one row group may be the whole file.
         with parquet.ParquetFile(source.path, buffer_size=1 << 20, pre_buffer=False) as file:
             names = list(file.schema_arrow.names)
-            if columns.text not in names and (lists := _possible_lists(file.schema_arrow)):
+            if (source.settings.text_column or None) not in names and (lists := _possible_lists(file.schema_arrow)):
                 seen = [dict(zip(lists, cells, strict=True)) for cells in islice(_all(source, parquet, lists), LOOK_AT)]
                 if review_lists(seen, "text" in known_roles(names)):
-                    yield from read_objects(lambda again: _objects(again, parquet, names), columns, source)
+                    yield from read_objects(lambda again: _objects(again, parquet, names), source)
                     return
             table = Table(
                 names,
                 lambda: _all(source.silently(), parquet, names),
                 lambda i: (cells[0] for cells in _all(source.silently(), parquet, [names[i]])),
             )
-            picks = resolve(table, columns, source)
+            picks = resolve(table, source)
             wanted = [None if i is None else names[i] for i in picks.used]
             due = [name for name in wanted if name is not None]
             share = source.path.stat().st_size / max(file.metadata.num_rows, 1)

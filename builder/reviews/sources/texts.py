@@ -18,7 +18,8 @@ from itertools import chain
 from pathlib import Path
 
 from builder.core.errors import ConfigError, InputError
-from builder.reviews.sources import FORMATS, Columns, read
+from builder.core.settings import Input
+from builder.reviews.sources import FORMATS, read
 from builder.reviews.sources.cells import RejectedRow
 from builder.reviews.sources.columns import REVIEWS
 
@@ -37,20 +38,18 @@ _WITHOUT_TEXT = ("header", "empty")
 """Reasons of rejected rows that hold no text: a header that stands again, a place without reviews."""
 
 
-def texts(
-    source: Path, columns: Columns | None = None, encoding: str | None = None, sheet: str | None = None
-) -> Iterator[Text]:
+def texts(source: Path, settings: Input | None = None) -> Iterator[Text]:
     """The texts of a file, a pipe, or standard input (`-`). InputError names the row that holds no text.
 
-    `columns`, `encoding` and `sheet` are for files, which the readers of `build` then read.
+    `settings` are for files, which the readers of `build` then read.
     """
-    described = columns not in (None, Columns()) or encoding is not None or sheet is not None
+    described = settings not in (None, Input())
     if source == STANDARD or (source.exists() and not source.is_file() and not source.is_dir()):
         if described:
             raise ConfigError("columns, encoding and sheet are those of a file", fix="save the stream to a file first")
         yield from _streamed(source, lines=True)
     elif described or _is_table(source):
-        yield from _from_table(source, columns, encoding, sheet)
+        yield from _from_table(source, settings)
     else:
         yield from _streamed(source, lines=False)
 
@@ -79,8 +78,8 @@ def _is_table(source: Path) -> bool:
     return not known or not (listed or "\n" not in start[:end])
 
 
-def _from_table(source: Path, columns: Columns | None, encoding: str | None, sheet: str | None) -> Iterator[Text]:
-    for item in read(source, columns, encoding, sheet=sheet):
+def _from_table(source: Path, settings: Input | None) -> Iterator[Text]:
+    for item in read(source, settings):
         if isinstance(item, RejectedRow):
             if item.reason in _WITHOUT_TEXT:
                 continue

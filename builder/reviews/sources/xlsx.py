@@ -16,9 +16,8 @@ from typing import Any, BinaryIO
 
 from builder.core.errors import InputError
 from builder.reviews.sources.cells import RejectedRow, Row
-from builder.reviews.sources.columns import Columns
 from builder.reviews.sources.layouts import RawCells, read_table
-from builder.reviews.sources.opening import Source, check_size, door, one_line, opened
+from builder.reviews.sources.opening import Source, check_size, one_line, opened
 
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _BROKEN = (
@@ -48,35 +47,36 @@ MOST_ROWS = 1_048_576
 """Rows of a sheet in Excel. A file may claim more, and openpyxl would give an empty one for each."""
 
 
-def read(source: Source, columns: Columns) -> Iterator[Row]:
+def read(source: Source) -> Iterator[Row]:
     """The reviews of one sheet of a workbook in order; a row that cannot be used is a RejectedRow."""
     with workbook(source) as book:
-        yield from _reviews(book, source, columns)
+        yield from _reviews(book, source)
 
 
 @contextlib.contextmanager
 def workbook(source: Source) -> Iterator[Any]:
     """A workbook of openpyxl, once it is known to be no bomb; InputError where it is one, or none at all."""
-    library = door("openpyxl", "openpyxl", source)
+    import openpyxl
+
     with opened(source) as stream:
         _guarded(source, 0, lambda: _check_members(stream, source))
         # openpyxl prints what it misses among the styles; standard output is for what a command answers
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")  # styles and extensions that openpyxl does not know change no text
-            book = _guarded(source, 0, lambda: library.load_workbook(stream, read_only=True, data_only=True))
+            book = _guarded(source, 0, lambda: openpyxl.load_workbook(stream, read_only=True, data_only=True))
         try:
             yield book
         finally:
             book.close()
 
 
-def _reviews(book: Any, source: Source, columns: Columns) -> Iterator[Row]:
+def _reviews(book: Any, source: Source) -> Iterator[Row]:
     sheets = book.worksheets
     if not sheets:
         raise InputError("a workbook without a sheet", where=source.where, fix="put the reviews on a sheet")
     chosen = _choose(sheets, source)
     try:
-        made = read_table(lambda again: map(RawCells, _rows(chosen, again)), columns, source)
+        made = read_table(lambda again: map(RawCells, _rows(chosen, again)), source)
     except InputError as error:
         if len(sheets) == 1:
             raise
@@ -100,15 +100,13 @@ def _reviews(book: Any, source: Source, columns: Columns) -> Iterator[Row]:
 
 def _choose(sheets: list[Any], source: Source) -> Any:
     """The sheet of the user's name, else of the user's number, else the first."""
-    if source.sheet is None:
+    if not (wanted := source.settings.sheet):
         return sheets[0]
-    named = next((sheet for sheet in sheets if sheet.title == source.sheet), None)
-    numbered = (
-        sheets[int(source.sheet) - 1] if source.sheet.isdecimal() and 1 <= int(source.sheet) <= len(sheets) else None
-    )
+    named = next((sheet for sheet in sheets if sheet.title == wanted), None)
+    numbered = sheets[int(wanted) - 1] if wanted.isdecimal() and 1 <= int(wanted) <= len(sheets) else None
     if named is None and numbered is None:
         raise InputError(
-            f"no sheet {one_line(source.sheet)!r}",
+            f"no sheet {one_line(wanted)!r}",
             where=source.where,
             fix=f"--sheet is one of {_titles(sheets)}, or a number from 1",
         )
