@@ -388,7 +388,7 @@ def test_a_release_that_fails_verify_is_refused(parent: Path, tmp_path: Path, he
         (["bert", "--release", "R", "--set", "word_embs.rate=0.1"], "unknown key 'word_embs.rate'; take `bert` with"),
         (["cbert", "--release", "R", "--set", "cbert.replacement=best"], "leave it out: `temperature=0` takes"),
         (["gpt2", "--release", "R", "--set", "gpt2.threads=4"], "leave it out: `--set threads=4` is for all"),
-        (["synonym", "--release", "R", "--set", "synonym.thesaurus=missing.txt"], "no thesaurus that can be read"),
+        (["synonym", "--release", "R", "--set", "synonym.thesaurus=missing.txt"], "missing.txt: cannot be read"),
         (["synonym", "--release", "nowhere"], "no manifest.json here"),
     ],
 )

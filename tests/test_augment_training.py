@@ -60,9 +60,11 @@ def test_english_is_cut_into_words() -> None:
 
 
 def test_a_corpus_that_cannot_be_used_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no text"):
+    with pytest.raises(InputError, match="empty file"):
         raw(corpus(tmp_path, ""), GIVEN)
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="no text"):
+        raw(corpus(tmp_path, "湯頭很濃"), GIVEN, held=["湯頭很濃"])
+    with pytest.raises(InputError, match="no such file"):
         raw(str(tmp_path / "none.txt"), GIVEN)
     with pytest.raises(ConfigError, match="no train split"):
         raw("train", GIVEN)

@@ -46,7 +46,7 @@ from builder.augment.survival import Held
 from builder.augment.views import ViewUnit, layer_row, parts, segmented, units
 from builder.core import shards
 from builder.core.errors import ConfigError, InputError, ReleaseError
-from builder.core.files import write_atomically
+from builder.core.files import read_text, write_atomically
 from builder.core.machine import uncollected
 from builder.core.shards import Crew
 from builder.core.wording import counted, describe_faults
@@ -244,6 +244,8 @@ def _held(unit: ViewUnit) -> Held:
 
 # ---- A file
 
+_UTF_8 = "name a file in UTF-8"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileOptions(AugmentOptions):
@@ -282,16 +284,15 @@ def augment_file(options: FileOptions, tell: Tell = lambda line: None) -> Augmen
         raise ConfigError(
             "the output would overwrite an input", where=str(options.target), fix="choose another --output"
         )
-    content = _text(options.source)
+    content = read_text(options.source, _UTF_8)
     language = options.language or language_of(content)
     faults: list[FaultyLines] = []
     items = _read(options, options.source, content, language, None if options.strict else faults)
     named = [f"{options.source}: {fault.what}" for fault in faults]
     for line in describe_faults(named, "faulty sentence", f"{options.target.name}.rejected.jsonl"):
         tell(line)
-    out = frozenset(
-        item.sentence.text for path in options.held_out for item in _read(options, path, _text(path), language)
-    )
+    held_out = ((path, read_text(path, _UTF_8)) for path in options.held_out)
+    out = frozenset(item.sentence.text for path, text in held_out for item in _read(options, path, text, language))
     held = set(map(_key, out))
     allowed = [item for item in items if _key(item.sentence.text) not in held]
     chosen = [allowed[at] for at in draw_places([item.sentence.id for item in allowed], options.limit, options.seed)]
@@ -328,13 +329,6 @@ def augment_file(options: FileOptions, tell: Tell = lambda line: None) -> Augmen
 
 def _key(text: str) -> str:
     return "".join(text.lower().split())
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read: {error}", where=str(path), fix="name a file in UTF-8") from error
 
 
 def _without(content: str, faults: Sequence[FaultyLines]) -> str:

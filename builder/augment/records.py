@@ -54,6 +54,11 @@ class Edit:
     end: int
     text: str
 
+    @property
+    def growth(self) -> int:
+        """By how much it moves what stands behind it."""
+        return len(self.text) - (self.end - self.start)
+
 
 @dataclass(frozen=True, slots=True)
 class Changed:
@@ -124,13 +129,11 @@ def applied(text: str, edits: Sequence[Edit]) -> str:
 
 def replaced(span: Span, edits: Sequence[Edit]) -> Span | None:
     """The place of the words that an edit of just this range wrote; as `moved` where there is no such edit."""
-    shift = 0
-    for edit in edits:
-        if (edit.start, edit.end) == span:
-            return span[0] + shift, span[0] + shift + len(edit.text)
-        if edit.end <= span[0]:
-            shift += len(edit.text) - (edit.end - edit.start)
-    return moved(span, edits)
+    new = next((edit.text for edit in edits if (edit.start, edit.end) == span), None)
+    if new is None:
+        return moved(span, edits)
+    start = span[0] + _shift(span[0], edits)
+    return start, start + len(new)
 
 
 def written(edits: Sequence[Edit]) -> list[Span]:
@@ -140,7 +143,7 @@ def written(edits: Sequence[Edit]) -> list[Span]:
         start = edit.start + shift
         if edit.text:
             out.append((start, start + len(edit.text)))
-        shift += len(edit.text) - (edit.end - edit.start)
+        shift += edit.growth
     return out
 
 
@@ -148,17 +151,11 @@ def stretched(span: Span, edits: Sequence[Edit]) -> Span | None:
     """As `moved`, but edits wholly inside the span go with it; None where one reaches across an end, or nothing is
     left.
     """
-    start, end = span
-    for edit in edits:
-        change = len(edit.text) - (edit.end - edit.start)
-        if edit.end <= span[0]:
-            start, end = start + change, end + change
-        elif edit.start >= span[1]:
-            break
-        elif span[0] <= edit.start and edit.end <= span[1]:
-            end += change
-        else:
-            return None
+    inner = [edit for edit in edits if edit.start < span[1] and span[0] < edit.end]
+    if any(edit.start < span[0] or span[1] < edit.end for edit in inner):
+        return None
+    shift = _shift(span[0], edits)
+    start, end = span[0] + shift, span[1] + shift + sum(edit.growth for edit in inner)
     return (start, end) if start < end else None
 
 
@@ -173,13 +170,15 @@ def carried(element: Element, text: str, edits: Sequence[Edit], stretch: bool = 
 
 def moved(span: Span, edits: Sequence[Edit]) -> Span | None:
     """Where a span of the source stands after the edits, or None where one of them touches its inside."""
-    shift = 0
-    for edit in edits:
-        if edit.end <= span[0]:
-            shift += len(edit.text) - (edit.end - edit.start)
-        elif edit.start < span[1]:
-            return None
+    if any(edit.start < span[1] and span[0] < edit.end for edit in edits):
+        return None
+    shift = _shift(span[0], edits)
     return span[0] + shift, span[1] + shift
+
+
+def _shift(place: int, edits: Sequence[Edit]) -> int:
+    """By how much the edits before a place move it."""
+    return sum(edit.growth for edit in edits if edit.end <= place)
 
 
 # ---- Choosing words and collecting candidates

@@ -18,7 +18,9 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
+
+from torch import nn
 
 from builder.augment.method_settings import Training
 from builder.augment.records import Changed, Edit, Mark, Method, Rewrite, Sentence
@@ -27,7 +29,8 @@ from builder.augment.views import segmented
 from builder.core.errors import ConfigError, InputError
 from builder.core.progress import ModelBar
 from builder.core.records import POLARITIES, Span
-from builder.learning.obtain import ModelShelf, Schedule
+from builder.learning.obtain import Measure, ModelShelf, Phase, Schedule, TrainingRun, train_phase
+from builder.learning.pieces import Cut
 from builder.reviews.script import same_script, script_of, tells_script
 from builder.reviews.sources import read
 from builder.reviews.sources.cells import RawReview
@@ -170,6 +173,45 @@ class Workplace(ModelShelf):
         return Schedule(epochs, settings.least, patience, size, settings.rate or rate, threads=self.threads)
 
 
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
+_CHUNK = 4096
+
+
+def candidates_by_plan(
+    sentences: Sequence[Sentence],
+    plan: Callable[[Sentence], Iterable[tuple[Cut, Item]]],
+    write: Callable[[list[Item]], Iterable[tuple[int, Outcome]]],
+    read: Callable[[Sentence, Cut, Item, Outcome], Iterable[Rewrite]],
+) -> Iterator[list[tuple[Rewrite, ...]]]:
+    """Per sentence, the candidates of each item that `plan` makes of it, with its tokens.
+
+    `write` gives the outcomes of the items, by their numbers; all of a chunk of sentences, so that batches are full.
+    """
+    for at in range(0, len(sentences), _CHUNK):
+        chunk = sentences[at : at + _CHUNK]
+        plans = [(n, cut, item) for n, sentence in enumerate(chunk) for cut, item in plan(sentence)]
+        outcomes = dict(write([item for *_, item in plans]))
+        made: list[list[tuple[Rewrite, ...]]] = [[] for _ in chunk]
+        for i, (n, cut, item) in enumerate(plans):
+            made[n].append(tuple(read(chunk[n], cut, item, outcomes[i])) if i in outcomes else ())
+        yield from made
+
+
+def train_until_converged(
+    network: nn.Module,
+    items: Sequence[Item],
+    held: Sequence[Item],
+    schedule: Schedule,
+    measure: Measure[Item],
+    run: TrainingRun,
+) -> dict[str, float]:
+    """Train on `items`, all as often as each other, until the loss on `held` no longer falls. Score and epochs."""
+    whole = list(items) * max(1, -(-schedule.least // len(items)))
+    done = train_phase(network, Phase(lambda epoch: whole, held, schedule), measure, run)
+    return {"score": done.score, "epochs": float(len(done.scores))}
+
+
 # ---- Raw text
 
 Script = Literal["keep", "traditional", "simplified"]
@@ -195,7 +237,7 @@ def raw(
     if corpus == TRAIN and not texts:
         raise ConfigError("there is no train split", where="corpus", fix="name a file of raw reviews")
     language: Literal["zh", "en"] = "en" if english(items) else "zh"
-    given = texts if corpus == TRAIN else _texts(Path(corpus))
+    given = texts if corpus == TRAIN else (row.text for row in read(Path(corpus)) if isinstance(row, RawReview))
     parts = dict.fromkeys(
         _parts(given, language, "keep" if language == "en" else _script(items), set(map(_letters, held)))
     )
@@ -218,18 +260,6 @@ def _parts(texts: Iterable[str], language: str, script: Script, held: Set[str]) 
 
 def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text))
-
-
-def _texts(path: Path) -> Iterator[str]:
-    if path.suffix == ".txt":
-        try:
-            yield from filter(None, map(str.strip, path.read_text("utf-8-sig").split("\n")))
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"cannot be read: {error}", where=str(path), fix="UTF-8, a text a line") from error
-        return
-    for row in read(path):
-        if isinstance(row, RawReview):
-            yield row.text
 
 
 def _script(items: Sequence[Sentence]) -> Script:

@@ -12,7 +12,7 @@ encoder, further trained. It is one optimisation with both losses; batches of ei
 from __future__ import annotations
 
 import random
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ from torch.nn import functional
 
 from builder.augment.bench.classifiers import ClassifierConfig, ClassifierItem, words_of
 from builder.augment.bench.inputs import MOST_ASPECT, EncoderReader, PieceBatch, PieceRow, collate
-from builder.augment.bench.taggers import mean, most_probable, tag_loss
+from builder.augment.bench.taggers import SentenceClassifier, Tagger, mean
 from builder.augment.nets.hub import ENCODER, MASKED, load_model
 from builder.core.errors import ModelError
 from builder.learning.devices import device_of, place
@@ -104,8 +104,8 @@ def masked(batch: PieceBatch, reader: EncoderReader) -> tuple[Tensor, Tensor]:
     return ids, torch.where(chosen, batch.ids, -1)
 
 
-class Labels(nn.Module, ABC):
-    """What the classifiers over an encoder share: an affine layer to the classes of what is `pooled`."""
+class Labels(SentenceClassifier):
+    """What the classifiers over an encoder share."""
 
     def __init__(self, encoder: PretrainedEncoder, features: int, classes: int, config: ClassifierConfig) -> None:
         super().__init__()
@@ -119,14 +119,10 @@ class Labels(nn.Module, ABC):
     def pooled(self, batch: PieceBatch) -> Tensor:
         return self.pool(self.encoder.hidden(batch.ids, batch.mask, batch.types), batch)
 
-    def forward(self, batch: PieceBatch) -> Tensor:
-        logits: Tensor = self.out(self.dropout(self.pooled(batch)))
-        return logits
-
     def loss(self, batch: PieceBatch) -> Tensor:
         """Cross entropy; with a weight for `language`, the masked language model learns from the same batch."""
         if not self.language:
-            return functional.cross_entropy(self(batch), batch.gold)
+            return super().loss(batch)
         ids, wanted = masked(batch, self.encoder.reader)
         hidden, scores = self.encoder.hidden_and_scores(ids, batch.mask, batch.types)
         at = wanted >= 0
@@ -172,7 +168,7 @@ class FastLcf(Labels):
         return torch.tanh(self.dense(torch.cat([near, mean(hidden, batch.mask)], -1)))
 
 
-class Tags(nn.Module):
+class Tags(Tagger):
     """A tag per word from the state of its first piece (Devlin et al. 2019, section 5.3)."""
 
     def __init__(self, encoder: PretrainedEncoder, classes: int, config: ClassifierConfig) -> None:
@@ -182,15 +178,6 @@ class Tags(nn.Module):
 
     def states(self, batch: PieceBatch) -> Tensor:
         return at_words(self.encoder.hidden(batch.ids, batch.mask, batch.types), batch)
-
-    def loss(self, batch: PieceBatch) -> Tensor:
-        return tag_loss(self.out(self.dropout(self.states(batch))), batch.gold)
-
-    def tags(self, batch: PieceBatch) -> list[list[int]]:
-        return most_probable(self.out(self.states(batch)), batch.words)
-
-    def pooled(self, batch: PieceBatch) -> Tensor:
-        return mean(self.states(batch), batch.words)
 
 
 def at_words(hidden: Tensor, batch: PieceBatch) -> Tensor:

@@ -17,8 +17,8 @@ from builder.augment.bench.cells import BenchPlan, BenchRequest, Cell, check_pla
 from builder.augment.bench.classifiers import Choice, Means, chosen
 from builder.augment.bench.reading import BenchRow, Data, folded, held_out, language, load, refuse_shared, share
 from builder.core.config import toml_value
-from builder.core.errors import ConfigError, InputError
-from builder.core.files import write_atomically
+from builder.core.errors import ConfigError
+from builder.core.files import read_text, write_atomically
 from builder.core.wording import counted
 from builder.learning.task import Progress
 
@@ -143,10 +143,7 @@ def _domain(path: Path | None) -> tuple[str, ...]:
     """Raw texts of the domain, one a line."""
     if path is None:
         return ()
-    try:
-        return tuple(line.strip() for line in path.read_text(encoding="utf-8").split("\n") if line.strip())
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read: {error}", where=str(path), fix="one text a line, UTF-8") from error
+    return tuple(filter(None, map(str.strip, read_text(path, "one text a line, UTF-8").split("\n"))))
 
 
 def describe_rows(what: str, data: Data, more: str) -> str:

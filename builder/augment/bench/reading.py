@@ -24,7 +24,7 @@ from builder.augment.records import Mark, Sentence
 from builder.augment.sentence_files import FORMATS, FileSentence, language_of
 from builder.augment.views import ViewUnit, cut, segmented, units
 from builder.core.errors import InputError
-from builder.core.files import parse_json
+from builder.core.files import parse_json, read_text
 from builder.core.records import POLARITIES, Element, Polarity, Span, Triplet
 from builder.core.wording import counted
 from builder.engine.reader import to_view
@@ -190,10 +190,7 @@ def load(path: Path, task: Task, split: str = "train") -> Data:
 
 
 def _file(path: Path, task: Task) -> RowsOrReasons:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read: {error}", where=str(path), fix=f"read are: {KNOWN}") from error
+    text = read_text(path, f"read are: {KNOWN}")
     ending = next((form for ending, form in _ENDINGS.items() if path.name.lower().endswith(ending)), "")
     form = ending or ("apc" if "$T$" in text[:20_000] else "json" if text.lstrip()[:1] in ("{", "[") else "bio")
     return _json(text, str(path), task) if form == "json" else _items(form, text, str(path), task)

@@ -67,14 +67,11 @@ def _table(vectors: Tensor, frozen: bool) -> nn.Embedding:
     return out
 
 
-class _Classes(nn.Module, ABC):
-    """What the three share: dropout, an affine layer to the classes, cross entropy."""
+class SentenceClassifier(nn.Module, ABC):
+    """An affine layer to the classes of what is `pooled`, and cross entropy."""
 
-    def __init__(self, words: int | Tables, features: int, classes: int, config: ClassifierConfig) -> None:
-        super().__init__()
-        self.embedded = Vectors(words, config, aspects=True)
-        self.dropout = nn.Dropout(config.dropout)
-        self.out = nn.Linear(features, classes)
+    dropout: nn.Dropout
+    out: nn.Linear
 
     @abstractmethod
     def pooled(self, batch: PieceBatch) -> Tensor:
@@ -88,7 +85,16 @@ class _Classes(nn.Module, ABC):
         return functional.cross_entropy(self(batch), batch.gold)
 
 
-class Lstm(_Classes):
+class OverVectors(SentenceClassifier):
+    """What the three over word vectors share."""
+
+    def __init__(self, words: int | Tables, features: int, classes: int, config: ClassifierConfig) -> None:
+        super().__init__()
+        self.embedded = Vectors(words, config, aspects=True)
+        self.dropout, self.out = nn.Dropout(config.dropout), nn.Linear(features, classes)
+
+
+class Lstm(OverVectors):
     """A bidirectional LSTM; the mean and the maximum of its states over the words are read. [B, 4 × width]."""
 
     def __init__(self, words: int | Tables, classes: int, config: ClassifierConfig) -> None:
@@ -101,7 +107,7 @@ class Lstm(_Classes):
         return torch.cat([states.sum(1) / batch.mask.sum(1, keepdim=True), best], -1)
 
 
-class Rnn(_Classes):
+class Rnn(OverVectors):
     """A single layer LSTM in reading direction whose last output goes to the affine layer (Wu et al. 2019, section
     4.2). [B, width].
     """
@@ -116,7 +122,7 @@ class Rnn(_Classes):
         return states[torch.arange(len(last), device=last.device), last]
 
 
-class Cnn(_Classes):
+class Cnn(OverVectors):
     """Filters of several sizes, max-pooling over time, a two-layer network with ReLU (Wu et al. 2019, section 4.2).
     [B, width].
     """
@@ -197,7 +203,28 @@ class TagCrf(nn.Module):
         return [row[:n] for row, n in zip(whole.tolist(), mask.sum(1).tolist(), strict=True)]
 
 
-class BiLstmCrf(nn.Module):
+class Tagger(nn.Module, ABC):
+    """An affine layer to the tags of its `states`; each tag is the best of its word alone."""
+
+    dropout: nn.Dropout
+    out: nn.Linear
+
+    @abstractmethod
+    def states(self, batch: PieceBatch) -> Tensor:
+        """[B, T, D]"""
+
+    def loss(self, batch: PieceBatch) -> Tensor:
+        return tag_loss(self.out(self.dropout(self.states(batch))), batch.gold)
+
+    def tags(self, batch: PieceBatch) -> list[list[int]]:
+        best = self.out(self.states(batch)).argmax(-1).tolist()
+        return [row[:n] for row, n in zip(best, batch.words.sum(1).tolist(), strict=True)]
+
+    def pooled(self, batch: PieceBatch) -> Tensor:
+        return mean(self.states(batch), batch.words)
+
+
+class BiLstmCrf(Tagger):
     """A bidirectional LSTM under a CRF (Li et al. 2020, section 4.2.2)."""
 
     def __init__(self, tables: Tables, classes: int, config: ClassifierConfig) -> None:
@@ -216,11 +243,8 @@ class BiLstmCrf(nn.Module):
     def tags(self, batch: PieceBatch) -> list[list[int]]:
         return self.crf.best(self.out(self.states(batch)), batch.mask)
 
-    def pooled(self, batch: PieceBatch) -> Tensor:
-        return mean(self.states(batch), batch.mask)
 
-
-class DeCnn(nn.Module):
+class DeCnn(Tagger):
     """DE-CNN (Xu et al. 2018): general and domain vectors, one layer of filters of sizes 5 and 3, three of size 5, a
     tag per word.
     """
@@ -246,21 +270,10 @@ class DeCnn(nn.Module):
     def loss(self, batch: PieceBatch) -> Tensor:
         return tag_loss(self.out(self.states(batch)), batch.gold)
 
-    def tags(self, batch: PieceBatch) -> list[list[int]]:
-        return most_probable(self.out(self.states(batch)), batch.words)
-
-    def pooled(self, batch: PieceBatch) -> Tensor:
-        return mean(self.states(batch), batch.mask)
-
 
 def tag_loss(logits: Tensor, gold: Tensor) -> Tensor:
     """Cross entropy over the words there are."""
     return functional.cross_entropy(logits.transpose(1, 2), gold, ignore_index=IGNORED)
-
-
-def most_probable(logits: Tensor, mask: Tensor) -> list[list[int]]:
-    """The best tag of every word alone."""
-    return [row[:n] for row, n in zip(logits.argmax(-1).tolist(), mask.sum(1).tolist(), strict=True)]
 
 
 def mean(states: Tensor, mask: Tensor) -> Tensor:

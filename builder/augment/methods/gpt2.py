@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 import torch
@@ -26,22 +26,13 @@ from builder.augment.nets import hub
 from builder.augment.nets.beam import Beams, SearchRows, SearchRules, banned, in_batches, search, settled
 from builder.augment.nets.transformer import IGNORED, DecoderLayer, begun, padded
 from builder.augment.records import Edit, Mark, Rewrite, Sentence
-from builder.augment.training import Workplace, kept, trained
+from builder.augment.training import Workplace, candidates_by_plan, kept, train_until_converged, trained
 from builder.core.errors import ModelError
 from builder.learning.checkpoint import tensor_digest
 from builder.learning.devices import choose, device_of
 from builder.learning.encode import batches
 from builder.learning.loop import scope
-from builder.learning.obtain import (
-    Measure,
-    Phase,
-    Schedule,
-    TrainingRun,
-    load_or_train,
-    split_held_out,
-    train_phase,
-    training_key,
-)
+from builder.learning.obtain import Measure, TrainingRun, load_or_train, split_held_out, training_key
 from builder.learning.pieces import ASPECT, BOS, EOS, Cut, Inventory, Units, own_marks
 from builder.learning.task import Progress, seed_of
 
@@ -158,18 +149,6 @@ def loss(network: Causal, items: Sequence[Continuation]) -> Tensor:
     return functional.cross_entropy(network(ids).flatten(0, 1).float(), due.flatten(), ignore_index=IGNORED)
 
 
-def train(
-    network: Causal, items: Sequence[Continuation], held: Sequence[Continuation], schedule: Schedule, run: TrainingRun
-) -> dict[str, float]:
-    """Train on `items`, all as often as each other, until the loss on `held` no longer falls."""
-    whole = list(items) * max(1, -(-schedule.least // len(items)))
-    measure: Measure[Continuation] = Measure(lambda chosen: loss(network, chosen), len, lambda item: len(item.follows))
-    done = train_phase(
-        network, Phase(lambda epoch: whole, held, schedule), measure, replace(run, seed=seed_of(run.seed, "causal"))
-    )
-    return {"score": done.score, "epochs": float(len(done.scores))}
-
-
 def measure_perplexity(source: str, threads: int, device: str, texts: Sequence[str]) -> float | None:
     """The perplexity of a causal language model of a hub or folder over the tokens of all texts but the first of each,
     which nothing precedes; None where there is none to ask for.
@@ -245,7 +224,7 @@ def write(
 
 NAME = "gpt2"
 MARKS = ("[ASP]", "[BOS]")
-_CHUNK, _PATIENCE = 4096, 2
+_PATIENCE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,23 +256,14 @@ class Gpt2:
         """Nothing is drawn by chance here: `seed` changes nothing. A sentence of fewer than two tokens has no halves
         and no candidates.
         """
-        for at in range(0, len(sentences), _CHUNK):
-            yield from self._chunk(sentences[at : at + _CHUNK], copies)
-
-    def _chunk(self, sentences: Sequence[Sentence], copies: int) -> Iterator[tuple[Rewrite, ...]]:
-        plans = [(n, *plan) for n, sentence in enumerate(sentences) for plan in self._opened(sentence)]
         inventory, end, place = self.inventory, self.special.end, self.place
-        rewrites: dict[int, tuple[Rewrite, ...]] = {}
-        openings = [opening for *_, opening in plans]
         never = banned(inventory.size, [i for i in inventory.never if i != end])
         rules = SearchRules(never, end, own_marks(inventory))
-        for i, beams in write(self.network, openings, rules, self.settings.beams, place.threads, place.progress):
-            n, cut, half, _ = plans[i]
-            rewrites[n] = tuple(self._candidates(sentences[n], cut, half, beams))[:copies]
-        for n in range(len(sentences)):
-            yield rewrites.get(n, ())
+        written = lambda items: write(self.network, items, rules, self.settings.beams, place.threads, place.progress)
+        for found in candidates_by_plan(sentences, self._opened, written, self._candidates):
+            yield tuple(chain.from_iterable(found))[:copies]
 
-    def _opened(self, sentence: Sentence) -> Iterator[tuple[Cut, int, Opening]]:
+    def _opened(self, sentence: Sentence) -> Iterator[tuple[Cut, Opening]]:
         cut = self.inventory.cut(sentence.text, sentence.words)
         marks = kept(sentence)
         half = halved(cut, marks)
@@ -302,9 +272,10 @@ class Gpt2:
             (*prefix(cut, marks, self.special), *cut.ids[:half]), max(1, left // 2), left + max(4, left // 2)
         )
         if half and left > 0 and len(opening.prefix) + opening.most < self.network.longest:
-            yield cut, half, opening
+            yield cut, opening
 
-    def _candidates(self, sentence: Sentence, cut: Cut, half: int, beams: Beams) -> Iterator[Rewrite]:
+    def _candidates(self, sentence: Sentence, cut: Cut, opening: Opening, beams: Beams) -> Iterator[Rewrite]:
+        half = halved(cut, kept(sentence))
         start, seen = cut.spans[half - 1][1], set[str]()
         for tokens, score in beams.sequences:
             if self.special.end not in tokens:
@@ -373,7 +344,13 @@ def load(settings: Gpt2Settings, sentences: Sequence[Sentence], place: Workplace
     data = [(sentence.id, story) for sentence, story in zip(sentences, stories, strict=True)]
     key = training_key(NAME, (describe_settings(settings, training=True), place.seed), data, base, __name__)
     items, checked = ([stories[fitting[n]] for n in part] for part in (learnt, held))
-    digest = load_or_train(place, key, network, lambda run: train(network, items, checked, schedule, run))
+    measure: Measure[Continuation] = Measure(lambda chosen: loss(network, chosen), len, lambda item: len(item.follows))
+
+    def train(run: TrainingRun) -> dict[str, float]:
+        own = replace(run, seed=seed_of(run.seed, "causal"))
+        return train_until_converged(network, items, checked, schedule, measure, own)
+
+    digest = load_or_train(place, key, network, train)
     return Gpt2(settings, network.eval(), inventory, special, digest, place)
 
 

@@ -19,15 +19,25 @@ from the sentences alone, first without their labels.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 from builder.augment.method_settings import CBertSettings, ContextSettings, Training, describe_settings, sign_method
 from builder.augment.nets import cloze
-from builder.augment.nets.cloze import Blank, Cloze, Fill, fill, take_over, train
+from builder.augment.nets.cloze import Blank, Choice, Cloze, Fill, fill, take_over, train
 from builder.augment.records import Edit, Rewrite, Sentence
-from builder.augment.training import Conditions, Loader, Workplace, english, free_words, kept, trained
+from builder.augment.training import (
+    Conditions,
+    Loader,
+    Workplace,
+    candidates_by_plan,
+    english,
+    free_words,
+    kept,
+    trained,
+)
 from builder.core.errors import ModelError
 from builder.learning.checkpoint import tensor_digest
 from builder.learning.devices import choose
@@ -41,7 +51,6 @@ Words = tuple[tuple[int, ...], ...]
 Steps = tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
 DrawSteps = Callable[[Words, random.Random], Steps]
 """Of the words that may be replaced, as tokens: the steps of `Fill`."""
-_CHUNK = 4096
 _CONTEXT_RATE = 2e-3
 
 
@@ -75,24 +84,18 @@ class Replacing:
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         """`copies` candidates a sentence, each with words of its own drawn; none where no word may be replaced."""
-        for at in range(0, len(sentences), _CHUNK):
-            yield from self._chunk(sentences[at : at + _CHUNK], copies, seed)
+        model, place = self.model, self.place
+        plan = partial(self._fills, copies, seed)
+        write = lambda items: fill(model.network, items, model.inventory, place.threads, place.progress)
+        for found in candidates_by_plan(sentences, plan, write, self._read):
+            yield distinct(chain.from_iterable(found))
 
-    def _chunk(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
-        plans = [
-            (n, cut, item) for n, sentence in enumerate(sentences) for cut, item in self._fills(sentence, copies, seed)
-        ]
-        made: dict[int, dict[int, Rewrite]] = {}
-        items, model, place = [item for *_, item in plans], self.model, self.place
-        for i, (new, score) in fill(model.network, items, model.inventory, place.threads, place.progress):
-            n, cut, _ = plans[i]
-            changed = {at: token for at, token in new.items() if token != cut.ids[at]}
-            if edits := edited(model.inventory, sentences[n], cut, changed):
-                made.setdefault(n, {})[i] = Rewrite(sentences[n].id, edits, score)
-        for n in range(len(sentences)):
-            yield distinct(candidate for _, candidate in sorted(made.get(n, {}).items()))
+    def _read(self, sentence: Sentence, cut: Cut, item: Fill, choice: Choice) -> Iterator[Rewrite]:
+        new, score = choice
+        if edits := edited(self.model.inventory, sentence, cut, new):
+            yield Rewrite(sentence.id, edits, score)
 
-    def _fills(self, sentence: Sentence, copies: int, seed: int) -> Iterator[tuple[Cut, Fill]]:
+    def _fills(self, copies: int, seed: int, sentence: Sentence) -> Iterator[tuple[Cut, Fill]]:
         cut = self.model.inventory.cut(sentence.text, sentence.words)
         words = free_words(sentence, cut.spans, kept(sentence))
         if not words or len(cut) > self.model.network.longest:
@@ -106,9 +109,10 @@ class Replacing:
                 yield cut, Fill(cut.ids, labels, steps, first, number, self.temperature)
 
 
-def edited(inventory: Inventory, sentence: Sentence, cut: Cut, new: dict[int, int]) -> tuple[Edit, ...]:
-    """The edits that put new tokens in place of old ones; none where tokens of bytes make no whole character."""
-    edits = tuple(Edit(*change) for change in inventory.written(sentence.text, cut, new))
+def edited(inventory: Inventory, sentence: Sentence, cut: Cut, new: Mapping[int, int]) -> tuple[Edit, ...]:
+    """The edits that put new tokens in place of other ones; none where tokens of bytes make no whole character."""
+    changed = {at: token for at, token in new.items() if token != cut.ids[at]}
+    edits = tuple(Edit(*change) for change in inventory.written(sentence.text, cut, changed))
     return () if any("\ufffd" in edit.text for edit in edits) else edits
 
 
@@ -123,7 +127,7 @@ def in_turn(words: Words) -> Steps:
     )
 
 
-def distinct(candidates: Iterator[Rewrite]) -> tuple[Rewrite, ...]:
+def distinct(candidates: Iterable[Rewrite]) -> tuple[Rewrite, ...]:
     """The first of every two with the same edits."""
     return tuple({candidate.edits: candidate for candidate in reversed(list(candidates))}.values())[::-1]
 

@@ -31,7 +31,7 @@ from random import Random
 from builder.augment.records import Edit, Rewrite, Sentence, amount, distinct, free, replacing, seeded
 from builder.augment.settings import AugmentSettings
 from builder.core.errors import ConfigError, InputError, install_command
-from builder.core.files import key_of
+from builder.core.files import key_of, read_text
 from builder.reviews.script import HAN
 
 MISTAKES: tuple[tuple[str, str], ...] = (
@@ -98,13 +98,7 @@ def read_dictionary(path: Path) -> dict[str, tuple[str, ...]]:
         InputError: the file cannot be read, a line has one word only, or nothing is there.
     """
     pairs: dict[str, dict[str, None]] = {}
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"cannot be read: {error}", where=str(path), fix="a word and its misspellings a line"
-        ) from error
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(read_text(path, "a word and its misspellings a line").splitlines(), start=1):
         word, *wrong = line.split() or [""]
         if not word or line.startswith("#"):
             continue

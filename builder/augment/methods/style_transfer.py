@@ -16,6 +16,7 @@ import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -27,21 +28,12 @@ from builder.augment.nets.cloze import Blank, Cloze, Fill, collate, fill
 from builder.augment.nets.transformer import begun
 from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence
 from builder.augment.settings import Given
-from builder.augment.training import UNSAID, Conditions, Workplace, free_words, kept, trained
+from builder.augment.training import UNSAID, Conditions, Workplace, free_words, kept, train_until_converged, trained
 from builder.core.errors import ModelError
 from builder.core.records import Polarity, Span
 from builder.learning import devices
 from builder.learning.loop import scope
-from builder.learning.obtain import (
-    Measure,
-    Phase,
-    Schedule,
-    TrainingRun,
-    load_or_train,
-    split_held_out,
-    train_phase,
-    training_key,
-)
+from builder.learning.obtain import Measure, load_or_train, split_held_out, training_key
 from builder.learning.pieces import Cut, Inventory
 from builder.learning.task import VALENCE, seed_of
 
@@ -159,8 +151,7 @@ class StyleTransfer:
         new_label = opposite if model.conditions.mode == "sentence" else None
         for item in items:  # each alone: copies of one sentence are no batch
             _, (new, score) = next(fill(model.network, [item], model.inventory, self.place.threads))
-            replaced = {at: i for at, i in new.items() if i != cut.ids[at]}
-            if edits := edited(model.inventory, sentence, cut, replaced):
+            if edits := edited(model.inventory, sentence, cut, new):
                 yield Rewrite(sentence.id, edits, score, new_label, changed)
 
     def _turned_aspects(self, sentence: Sentence, marks: Sequence[Mark]) -> Iterator[Changed]:
@@ -233,7 +224,9 @@ def _judge(
     learnt, held = ([items[n][1] for n in part] for part in split_held_out([name for name, _ in items], 0.1, seed))
     schedule = place.schedule(settings, settings.epochs, sentences, 1e-3)
     key = training_key(NAME, (describe_settings(settings, training=True), seed), items, "embedded", __name__)
-    digest = load_or_train(place, key, network, lambda run: train_classifier(network, learnt, held, schedule, run))
+    measure: Measure[Classed] = Measure(network.loss, lambda item: len(item.ids), lambda item: 1)
+    train = partial(train_until_converged, network, learnt, held, schedule, measure)
+    digest = load_or_train(place, key, network, train)
     return network.eval(), digest
 
 
@@ -388,24 +381,6 @@ def classifier(size: int, classes: int, width: int, seed: int) -> Classifier:
     """An untrained classifier; the same seed gives the same weights."""
     with scope(1, seed):
         return Classifier(size, classes, width)
-
-
-def train_classifier(
-    network: Classifier, items: Sequence[Classed], held: Sequence[Classed], schedule: Schedule, run: TrainingRun
-) -> dict[str, float]:
-    """Train until the loss on `held` no longer falls. Returns the share of `held` that is classed rightly as well."""
-    whole = list(items) * max(1, -(-schedule.least // len(items)))
-    measure: Measure[Classed] = Measure(network.loss, lambda item: len(item.ids), lambda item: 1)
-    done = train_phase(network, Phase(lambda epoch: whole, held, schedule), measure, run)
-    with torch.inference_mode():
-        right = sum(int(_classify(network, item.ids).argmax()) == item.label for item in held)
-    return {"score": done.score, "epochs": float(len(done.scores)), "accuracy": right / len(held)}
-
-
-def _classify(network: Classifier, ids: Sequence[int]) -> Tensor:
-    given = torch.tensor([list(ids)], device=devices.device_of(network))
-    out: Tensor = network(given, torch.ones_like(given, dtype=torch.bool))[0]
-    return out
 
 
 def fitting(

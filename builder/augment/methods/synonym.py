@@ -23,7 +23,7 @@ from builder.augment.method_settings import SynonymSettings as Options
 from builder.augment.records import Edit, Rewrite, Sentence, distinct, free, replacing, seeded
 from builder.augment.settings import AugmentSettings
 from builder.core.errors import ResourceError, install_command
-from builder.core.files import key_of
+from builder.core.files import key_of, read_text
 from builder.language.lexicon.folders import Folders
 from builder.reviews.repair import fold
 from builder.reviews.script import converter, script_of
@@ -178,14 +178,8 @@ def _sets(path: Path) -> Iterator[list[str]]:
     """A set of words a line; of Cilin's lines those that end their code in `=` (same meaning), in Traditional script
     as the view has it.
     """
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ResourceError(
-            f"no thesaurus that can be read: {error}", where=str(path), fix="UTF-8, words of a set on a line"
-        ) from error
     convert = converter("s2tw")
-    for line in lines:
+    for line in read_text(path, "UTF-8, words of a set on a line", ResourceError).splitlines():
         head, *rest = [*line.split(), ""]
         coded = head[:1].isascii() and head[:1].isalpha()
         if not line.startswith("#") and not (coded and not head.endswith("=")):

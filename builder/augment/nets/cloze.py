@@ -27,7 +27,7 @@ from torch.nn import functional
 from builder.augment.nets.beam import banned, in_batches, rounded, settled
 from builder.augment.nets.hub import MASKED, HubInventory
 from builder.augment.nets.hub import load as load_hub
-from builder.augment.nets.transformer import EncoderLayer, begun, padded
+from builder.augment.nets.transformer import EncoderLayer, begun, padded, turned_round
 from builder.core.errors import ModelError
 from builder.learning.checkpoint import tensor_digest
 from builder.learning.devices import device_of, place
@@ -182,8 +182,7 @@ class LstmCloze(Cloze):
         x = self.dropout(self.tokens(batch.ids))
         lengths = batch.seen.sum(1)
         ahead = functional.pad(self.forwards(x)[0], (0, 0, 1, 0))  # [:, t]: what stands before t
-        turned = self._turned(x, lengths)
-        behind = functional.pad(self.backwards(turned)[0], (0, 0, 1, 0))
+        behind = functional.pad(self.backwards(turned_round(x, lengths))[0], (0, 0, 1, 0))
         at = lengths[batch.row] - 1 - batch.column  # the place, counted from the end
         both = [
             ahead[batch.row, batch.column],
@@ -192,12 +191,6 @@ class LstmCloze(Cloze):
         ]
         mixed = torch.tanh(self.mix(self.dropout(torch.cat(both, -1))))
         return functional.linear(mixed, self.tokens.weight, self.bias)
-
-    @staticmethod
-    def _turned(x: Tensor, lengths: Tensor) -> Tensor:
-        """Every row's tokens in reverse, padding still behind."""
-        at = (lengths[:, None] - 1 - torch.arange(x.shape[1], device=x.device)[None]) % x.shape[1]
-        return x.gather(1, at[:, :, None].expand_as(x))
 
 
 # ---- Filling masks

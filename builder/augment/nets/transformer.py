@@ -71,11 +71,15 @@ class TwoWayReading(nn.Module):
         self.both = nn.ModuleList(nn.LSTM(width, width // 2, batch_first=True) for _ in range(2))
 
     def forward(self, x: Tensor, seen: Tensor) -> Tensor:
-        at = torch.arange(x.shape[1], device=x.device)
-        turned = (seen.sum(1, keepdim=True) - 1 - at[None]).clamp(min=0)[:, :, None]
         there, back = self.both
-        behind = back(x.gather(1, turned.expand_as(x)))[0]
-        return x + torch.cat([there(x)[0], behind.gather(1, turned.expand_as(behind))], 2)
+        lengths = seen.sum(1)
+        return x + torch.cat([there(x)[0], turned_round(back(turned_round(x, lengths))[0], lengths)], 2)
+
+
+def turned_round(x: Tensor, lengths: Tensor) -> Tensor:
+    """Every row's tokens in reverse [B, T, D], the first one for padding, which still stands behind."""
+    at = (lengths[:, None] - 1 - torch.arange(x.shape[1], device=x.device)[None]).clamp(min=0)
+    return x.gather(1, at[:, :, None].expand_as(x))
 
 
 class EncoderLayer(nn.Module):
