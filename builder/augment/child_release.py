@@ -1,10 +1,8 @@
 """A child release: the parent's files as they are, plus an augmentation layer and what is said about both.
 
-In: `ReleaseOptions`, the parent, and what was judged and measured. Out: a `ChildRelease` with the layer, its entry in
-the manifest, and the rejected candidates in rejected/SPLIT-LAYER.jsonl.
-
-The parent is another dataset; its name, version and digest are in the manifest. The child has a name and version
-numbers of its own. It lies in a directory of its own, or a build's next release would take it for its parent.
+The rejected candidates are in rejected/SPLIT-LAYER.jsonl. The parent is another dataset, named in the manifest; the
+child has a name and versions of its own, in a directory of its own, or a build's next release would take it for its
+parent.
 """
 
 from __future__ import annotations
@@ -57,9 +55,7 @@ class ReleaseOptions(AugmentOptions):
 
 @dataclass(frozen=True, slots=True)
 class ChildRelease:
-    """A child release: where, whether it was there before, its layer's rows, why candidates were rejected, what was
-    measured.
-    """
+    """Where it is, whether it was `before`, its layer's rows, why others were rejected, what was measured."""
 
     path: Path
     before: bool
@@ -91,9 +87,7 @@ def write(
     rejected: bytes,
     about: Mapping[str, object],
 ) -> tuple[Path, bool]:
-    """The child's directory under `out`, and whether it held just this before. ReleaseError where a version holds
-    something else.
-    """
+    """The child's directory, and whether it held just this before. ReleaseError where a version is taken."""
     with package.building(out) as folder:
         content = (
             _content(parent, folder)

@@ -1,13 +1,8 @@
 """What augmentation makes of a release, and of a file of labelled sentences.
 
-A release becomes a child release, with an augmentation layer beside its train split. Sentences are cut into words, a
-method proposes, constraints judge, measures are taken, the child is packed, verified and renamed into place.
-
-A file becomes a file of the same format, and beside it what every sentence comes from and what was rejected: FILE,
-FILE.lineage.jsonl (a line a sentence), FILE.rejected.jsonl, FILE.manifest.json, which is written last.
-
-Proposals are kept under the working directory, by what they depend on: a run that was stopped goes on, and one that is
-made again replays. Every sentence draws by its own seed, so that order and workers change nothing.
+A release becomes a child release, with an augmentation layer beside its train split. A file becomes a file of the same
+format, and beside it FILE.lineage.jsonl (a line a sentence), FILE.rejected.jsonl and FILE.manifest.json, written last.
+Proposals are kept under the working directory, so that a stopped run goes on.
 """
 
 from __future__ import annotations
@@ -163,9 +158,7 @@ def _texts(reviews: Sequence[ReviewRow]) -> Iterator[str]:
 def _sentences(
     options: ReleaseOptions, source: Sequence[ReviewRow], held: Sequence[ReviewRow]
 ) -> tuple[list[ViewUnit], list[Rejected]]:
-    """The sentences that are augmented, in order, and those that are not: for the view's reasons, or as they stand in
-    valid or test too.
-    """
+    """The sentences that are augmented, in order, and others: of no use to the view, or in valid or test too."""
     out = {normal(text) for text in _texts(held)}
     chosen: list[ViewUnit] = []
     skipped: list[Rejected] = []
@@ -249,9 +242,7 @@ _UTF_8 = "name a file in UTF-8"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileOptions(AugmentOptions):
-    """`held_out` are files of the same format that no sentence may come from; `with_source` writes the sources too;
-    `strict` refuses a file with a faulty line, else that is left out.
-    """
+    """`held_out`: files whose sentences may not be made; `strict` refuses a faulty line, which else is left out."""
 
     source: Path
     target: Path
@@ -273,9 +264,7 @@ class AugmentedFile:
 
 
 def augment_file(options: FileOptions, tell: Tell = lambda line: None) -> AugmentedFile:
-    """Lines that are not of the format are left out, named to `tell` and counted; none may be in what is held out.
-    InputError where no sentence is left; ConfigError for a format or method that is not known.
-    """
+    """Faulty lines are named and counted; nothing of `held_out` is made. InputError where no sentence is left."""
     check_method(options.method)
     survival.check()
     if options.form not in FORMATS:

@@ -31,12 +31,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of the train split. `words` are the code point ranges of its words, in order (between them at most
-    white space).
-
-    `marks` are what a method must keep: ordered, disjoint. `label` is the class of the whole sentence, where the task
-    has one.
-    """
+    """A sentence with its words in order, marks that a method keeps (in order, apart), and its class, if any."""
 
     id: str
     text: str
@@ -63,8 +58,7 @@ class Edit:
 @dataclass(frozen=True, slots=True)
 class Changed:
     """What a method made of a mark on purpose, [start, end) in the source: its new words, polarity and valence (1 to
-    10). Every triplet of that mark changes with it; the new mark stands where the edits put it (its words are those
-    of an edit of just this range, or the old ones).
+    10), which every triplet of that mark takes.
     """
 
     start: int
@@ -76,9 +70,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """`edits` are ordered and do not overlap. `score` is the method's own (log-probability, or None); `label` the
-    sentence's new one, `changed` the marks that are no longer what they were, where the method changes them.
-    """
+    """`edits` in order and apart; the method's `score`, the sentence's new `label`, and marks `changed` on purpose."""
 
     source: str
     edits: tuple[Edit, ...]
@@ -105,10 +97,7 @@ class Method(Protocol):
         """What its output depends on: method, settings, model digests."""
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
-        """Per sentence, in order, up to `copies` candidates; none where it does not apply.
-
-        What is chosen for a sentence depends on `seed` and the sentence alone, never on its neighbours.
-        """
+        """Up to `copies` candidates of each sentence, in order, which depend on `seed` and it alone."""
 
 
 def seeded(seed: int, method: str, item: str) -> Random:
@@ -148,9 +137,7 @@ def written(edits: Sequence[Edit]) -> list[Span]:
 
 
 def stretched(span: Span, edits: Sequence[Edit]) -> Span | None:
-    """As `moved`, but edits wholly inside the span go with it; None where one reaches across an end, or nothing is
-    left.
-    """
+    """As `moved`, but edits inside the span go with it; None where one crosses an end, or nothing is left."""
     inner = [edit for edit in edits if edit.start < span[1] and span[0] < edit.end]
     if any(edit.start < span[0] or span[1] < edit.end for edit in inner):
         return None
@@ -160,9 +147,7 @@ def stretched(span: Span, edits: Sequence[Edit]) -> Span | None:
 
 
 def carried(element: Element, text: str, edits: Sequence[Edit], stretch: bool = False) -> Element | None:
-    """An element where it stands in the text after the edits, None where one of its spans does not survive;
-    `stretch`: edits inside it go with it.
-    """
+    """An element after the edits, None where a span does not survive; `stretch`: edits inside go with it."""
     places = [(stretched if stretch else moved)(span, edits) for span in element.spans]
     spans = tuple(place for place in places if place is not None)
     return Element.at(text, spans) if len(spans) == len(places) else None
@@ -234,9 +219,7 @@ def replacing(sentence: Sentence, chosen: Sequence[tuple[int, str]]) -> tuple[Ed
 def distinct(
     sentence: Sentence, make: Callable[[int], tuple[Edit, ...]], copies: int, tries: int = TRIES
 ) -> tuple[Rewrite, ...]:
-    """Up to `copies` candidates with different edits, of `tries` as many; `make` takes the number of the try, and
-    returns () where it finds nothing.
-    """
+    """Up to `copies` candidates with different edits, of `tries` as many; `make` takes the number of the try."""
     seen: dict[tuple[Edit, ...], None] = {}
     for number in range(tries * copies):
         if edits := make(number):

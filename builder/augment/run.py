@@ -1,10 +1,7 @@
 """The driver of augmentation: sentences go in, what the constraints keep of a method's proposals comes out.
 
-A release and a file (builder.augment.outputs) and a bench (builder.augment.bench.augmented) only read, write and say
-which texts may not be made. Every candidate is kept or rejected with a reason code, and counted.
-
-With a crew, proposals are made in chunks: files under the working directory, each whole or not there, in a folder that
-bears the hash of all that they depend on. Settings go to workers as a file. Without a crew all are made at once.
+Every candidate is kept or rejected with a reason code, and counted. With a crew, proposals are made in chunks: files
+under the working directory, in a folder that bears the hash of all that they depend on.
 """
 
 from __future__ import annotations
@@ -64,10 +61,8 @@ class Judgement:
 
 @dataclass(slots=True)
 class Seen:
-    """Texts that may not come again, by what `key` makes of them: those of the source split, those held out, and
-    those kept so far.
-
-    `apart` tells two sentences of one text apart where the format does: by the aspect that is judged.
+    """Texts that may not come again, by their `key`: sources, held-out ones, and those kept so far. `apart` tells
+    sentences of one text apart: by the aspect that is judged.
     """
 
     key: Callable[[str], str]
@@ -92,18 +87,14 @@ class Seen:
         self.kept.add((self._known(trial), self.apart(trial.source)))
 
     def _known(self, trial: Trial) -> str:
-        """What `key` makes of it; its words where they differ from its own source's by a space alone, which `key`
-        does not see.
-        """
+        """Its key; its words where it differs by a space alone, which the key does not see."""
         known = self.key(trial.text)
         return " ".join(spelt(trial.text)) if respaced(trial) and known == self.key(trial.source.text) else known
 
 
 @dataclass(slots=True)
 class Sieve:
-    """Keeps up to `copies` candidates a sentence, the first that pass. `refused` says of a text that it shows personal
-    data; `label_safe` False leaves out the constraints of `LABEL_SAFE`.
-    """
+    """Keeps the first `copies` candidates of a sentence that pass. `refused`: whether a text shows personal data."""
 
     copies: int
     cues: Cues
@@ -164,9 +155,7 @@ def lost(judged: Judgement, gone: Set[int], reason: str) -> Judgement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AugmentOptions:
-    """The options of the command, for a release and for a file. `candidates` are proposed a sentence, up to `copies`
-    kept; `limit` takes so many sentences by chance (0: all).
-    """
+    """The options of the command: `candidates` a sentence, up to `copies` kept, `limit` sentences (0: all)."""
 
     method: str
     workdir: Path
@@ -182,9 +171,7 @@ class AugmentOptions:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of a method: the options, whose settings say what is given. `seen` are the texts that may not be
-    made, `private` says which show personal data.
-    """
+    """The options, whose settings say what is given; texts that may not be made, and which are `private`."""
 
     options: AugmentOptions
     seen: Seen
@@ -192,10 +179,7 @@ class Request:
 
 
 def judge_proposals(request: Request, method: Method, crew: Crew | None = None) -> Judgement:
-    """What is kept and what is rejected of the method's proposals, in the order of the sentences.
-
-    Where `redraws` allow it, sentences that keep too few are asked for more candidates by another seed.
-    """
+    """What is kept and rejected of a method's proposals; `redraws` ask again where too few are kept."""
     options, settings = request.options, request.options.settings
     given = settings.given
     chinese = given.language == "zh"
@@ -232,10 +216,8 @@ _MODELS = ("**/weights.safetensors", "**/model.json")
 def propose(
     options: AugmentOptions, method: Method, sentences: Sequence[Sentence], crew: Crew
 ) -> Iterator[tuple[Rewrite, ...]]:
-    """The candidates of each of some given sentences, in order; `method` is loaded as each worker loads it.
-
-    A filter's folds are the work: each is trained, proposed to and read by one worker; what they say together is
-    sifted here. Else the work is chunks of sentences, and the candidates of each are kept in a file.
+    """The candidates of each sentence, in order; workers load the method as it is here. A worker trains and reads a
+    filter's fold whole; else it proposes for a chunk of sentences, which is kept in a file.
     """
     name, copies, seed, folders = options.method, options.candidates, options.seed, options.settings.given.folders
     arguments = (name, *_pack_settings(options.settings, options.workdir))
@@ -272,9 +254,7 @@ def _pack_settings(settings: AugmentSettings, workdir: Path) -> tuple[Parcel, Pa
 
 
 def _prepare(name: str, folder: Path, models: Path, trains: bool) -> Method:
-    """A worker's own method, of what the first process trained and kept. Where nothing is trained it takes one thread,
-    for other workers have the other cores.
-    """
+    """A worker's method, of what the first process trained; one thread, for other workers have the other cores."""
     settings = loaded((folder / "settings.json").read_bytes(), models)
     return make_method(name, settings if trains or parent_process() is None else replace(settings, threads=1))
 

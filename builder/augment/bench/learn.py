@@ -105,11 +105,7 @@ def learn(
     means: Means | None = None,
     config: ClassifierConfig | None = None,
 ) -> TrainedClassifier:
-    """Train a model. The epoch with the best accuracy, or exact span F1, on `valid` wins; without `valid` the last.
-
-    Raises:
-        ModelError: there is nothing to learn (no item, one class, no span), or the loss is no number any more.
-    """
+    """Train a model; the epoch that is best on `valid` wins, without it the last. ModelError for unfit items."""
     check(task, train)
     means, config = replace(means or Means(), base=choice.base), config or choice.config
     labels = ATE_CLASSES if task == "ate" else tuple(sorted({item.label for item in train}))
@@ -155,9 +151,7 @@ def learn(
 def _beginning(
     choice: Choice, train: Sequence[ClassifierItem], means: Means, config: ClassifierConfig, seed: int
 ) -> tuple[Reader, Any]:
-    """The reader, and what the network is built on: the number of words or their vectors, tables of vectors, or an
-    encoder.
-    """
+    """The reader, and what the network is built on: a number of words, tables of vectors, or an encoder."""
     kind = choice.kind
     if kind.reads == "pieces":
         encoder = load(choice.base, config.longest, with_head=choice.name == "bert-pt" or config.language > 0)

@@ -27,9 +27,7 @@ COPIES = 4
 
 
 def prepare(asked: BenchRequest) -> tuple[list[BenchPlan], list[str]]:
-    """The plan, or one for each fold, and what a user should be told of its making. Every check that needs no training
-    is made here.
-    """
+    """The plan, or one for each fold, and notes on its making. All is checked here that needs no training."""
     if asked.valid is not None and asked.valid_count:
         raise ConfigError(
             f"{asked.valid_count} training texts are to be held out, and a file of others is given",
@@ -107,9 +105,7 @@ def _models(asked: BenchRequest, tongue: str) -> tuple[Choice | None, ...]:
 
 
 def _validation(asked: BenchRequest, rows: Sequence[BenchRow]) -> tuple[list[BenchRow], list[BenchRow]]:
-    """(trained on, for choosing the epoch): a share of the texts, drawn by their hash, or the file given; texts of
-    the latter are not trained on. Without any the last epoch counts.
-    """
+    """(trained on, for choosing the epoch): a share of the texts, drawn by their hash, or the file given."""
     if asked.valid is not None:
         valid = list(load(asked.valid, asked.task, "valid").rows)
         keys = {row.key for row in valid}

@@ -22,9 +22,7 @@ LEVEL = 0.05
 
 @dataclass(frozen=True, slots=True)
 class TableLine:
-    """A method with a model. `gain`: of the task's main score on the source alone (points); `p`: of the rank-sum
-    test, None where there is none.
-    """
+    """A method with a model: `gain` in points of the main score on the source alone, `p` of the rank-sum test."""
 
     method: str
     copies: int
@@ -161,9 +159,7 @@ def means(lines: Sequence[TableLine], task: str) -> str:
 
 
 def curves(lines: Sequence[TableLine], task: str) -> str | None:
-    """The main score over the number of copies, a panel a model, 0 being the source alone (Figures 3 to 5). None with
-    one number of copies.
-    """
+    """The main score over the copies, a panel a model (Figures 3 to 5); None with one number of copies."""
     models = _distinct(line.model for line in lines)
     names = _distinct(line.method for line in lines if line.copies)
     if len({line.copies for line in lines if line.copies}) < 2:

@@ -1,11 +1,7 @@
 """What the bench trains and tests on: files and releases read as labelled texts of one task.
 
-Tasks: `tc` the class of a text, `absc` the polarity of one aspect, `ate` the aspects, `aste` the triplets. `BenchRow`s
-are turned into what classifiers, taggers and augmentation methods take; that part is pure.
-
-In: a path; its format is recognised by its look. A directory is a release. JSON lines are ours, those of a layer of a
-release, or `{"text", "label"}`. Other formats: dimABSA's JSON; TSV with the columns sentence and label; three-line
-aspect files with `$T$`; ATEPC and BIO columns. What a row says of another task is left out, and counted.
+Tasks: `tc` the class of a text, `absc` the polarity of one aspect, `ate` the aspects, `aste` the triplets. A directory
+is a release; the format of a file (`KNOWN`) is seen from its name or look. What a row says of another task is counted.
 """
 
 from __future__ import annotations
@@ -46,9 +42,7 @@ Task = Literal["tc", "absc", "ate", "aste"]
 
 @dataclass(frozen=True, slots=True)
 class BenchRow:
-    """A labelled text. `marks` are what augmentation may not touch; `aspect` the one that is judged (absc); `source`
-    the id of the row that an augmented one was made from.
-    """
+    """A labelled text. `marks` stay, `aspect` is judged (absc), `source` is the row that it was made from."""
 
     id: str
     text: str
@@ -95,16 +89,12 @@ def language(rows: Sequence[BenchRow]) -> Literal["zh", "en"]:
 
 
 def share(rows: Iterable[BenchRow], part: float, salt: str) -> list[BenchRow]:
-    """Rows whose text falls into the share by its hash: the same at every run, rows of one text together, and a
-    smaller share inside a larger.
-    """
+    """Rows whose text falls into the share by its hash; a smaller share lies in a larger one."""
     return [row for row in rows if _place(row.key, salt) < part]
 
 
 def held_out(rows: Sequence[BenchRow], part: float, salt: str, count: int = 0) -> list[BenchRow]:
-    """The rows of a share of the texts, or of `count` of them, as many as it says (one of ten at least): those whose
-    hashes are lowest.
-    """
+    """The rows of a share of the texts, or of `count` of them, drawn by their hashes."""
     keys = sorted({row.key for row in rows}, key=lambda key: _place(key, salt))
     chosen = set(keys[: count or round(part * len(keys))])
     return [row for row in rows if row.key in chosen]
@@ -142,9 +132,7 @@ def item(row: BenchRow, task: Task) -> ClassifierItem:
 
 
 def sentences(rows: Sequence[BenchRow], folders: Folders = SHIPPED) -> list[Sentence]:
-    """Rows as augmentation methods read them: with words, Chinese ones by the embedded segmenter, cut where a mark
-    begins or ends.
-    """
+    """Rows as augmentation methods read them: with words, cut where a mark begins or ends."""
     tongue = language(rows)
     made = [
         Sentence(row.id, row.text, tuple(cut(words_of(row.text), row.marks)), row.marks, row.label or None, tongue)
@@ -353,9 +341,7 @@ def _object(row: dict[str, Any], place: str, task: Task) -> RowsOrReasons:
 
 
 def _lineage_of(row: Mapping[str, Any]) -> str | None:
-    """What a row was made from: a layer of a release names the review and which part of it; a review of a release
-    says where it came from.
-    """
+    """The source of a row: of a layer, the review and which part of it; a review of a release has none."""
     if "source_span" in row:
         return f"{row.get('source_id', row.get('source'))}:{row['source_span'][0]}-{row['source_span'][1]}"
     source = None if "unverified_negative" in row else row.get("source")
@@ -382,9 +368,7 @@ def _marks(triplets: Iterable[Triplet]) -> tuple[Mark, ...]:
 
 
 def _dimabsa(row: dict[str, Any], text: str) -> list[Triplet]:
-    """Triplets with both parts in the text; spans as given (1-based, inclusive), else the first place where the words
-    stand.
-    """
+    """Triplets with both parts in the text: at the places given (1-based, inclusive), else where the words stand."""
     if "Intensity" in row:
         places = row.get("AspectFromTo", []), row.get("OpinionFromTo", [])
         columns = zip_longest(row["Aspect"], row["Opinion"], row["Intensity"], *places)

@@ -1,16 +1,8 @@
-"""Models of the bench over word vectors: sentence classifiers (LSTM, RNN, CNN) and aspect taggers (BiLSTM-CRF, DE-CNN).
-
-For aspect polarity, a word also tells a classifier whether it belongs to the aspect.
+"""Models of the bench over word vectors: sentence classifiers (LSTM, RNN, CNN) and aspect taggers (BiLSTM-CRF, DE-CNN,
+and the sequence-to-sequence one of Ma et al. 2019).
 
 Shapes: B items, T words, D the width, C classes, 3 tags (O, B, I). Classifiers: `pooled` gives [B, features], `forward`
 [B, C]. Taggers: `tags` gives the tags of each item, `pooled` [B, D] the mean of what the tag layer reads.
-
-Aspect term extraction as sequence to sequence (Ma et al. 2019): words in, one label a word out, decided from left
-to right.
-
-Encoder and decoder are GRUs. The decoder, at word t, reads the label it gave to word t - 1 and a context from
-position-aware attention, and a gated unit weighs its state against the encoder's state of word t, the word that the
-label belongs to.
 """
 
 from __future__ import annotations
@@ -31,9 +23,8 @@ from builder.learning.encode import PAD, UNK
 
 
 class Vectors(nn.Module):
-    """Words as vectors [B, T, size]: learnt ones of so many `words`, or general and domain vectors side by side, which
-    `freeze` in the config keeps as they came. In training some words are hidden, so that the vector of unknown ones is
-    learnt. `aspects`: a word also tells whether it belongs to the aspect.
+    """Words as vectors [B, T, size], learnt or of `Tables`, which `freeze` keeps. Training hides some words, so that
+    the vector of unknown ones is learnt. `aspects`: a word also tells whether it belongs to the aspect.
     """
 
     def __init__(self, words: int | Tables, config: ClassifierConfig, aspects: bool = False) -> None:
@@ -108,9 +99,7 @@ class Lstm(OverVectors):
 
 
 class Rnn(OverVectors):
-    """A single layer LSTM in reading direction whose last output goes to the affine layer (Wu et al. 2019, section
-    4.2). [B, width].
-    """
+    """An LSTM whose last output goes to the affine layer (Wu et al. 2019, section 4.2). [B, width]."""
 
     def __init__(self, words: int | Tables, classes: int, config: ClassifierConfig) -> None:
         super().__init__(words, config.width, classes, config)
@@ -123,9 +112,7 @@ class Rnn(OverVectors):
 
 
 class Cnn(OverVectors):
-    """Filters of several sizes, max-pooling over time, a two-layer network with ReLU (Wu et al. 2019, section 4.2).
-    [B, width].
-    """
+    """Filters, max-pooling over time, two layers with ReLU (Wu et al. 2019, section 4.2). [B, width]."""
 
     def __init__(self, words: int | Tables, classes: int, config: ClassifierConfig) -> None:
         super().__init__(words, config.width, classes, config)
@@ -245,9 +232,7 @@ class BiLstmCrf(Tagger):
 
 
 class DeCnn(Tagger):
-    """DE-CNN (Xu et al. 2018): general and domain vectors, one layer of filters of sizes 5 and 3, three of size 5, a
-    tag per word.
-    """
+    """DE-CNN (Xu et al. 2018): general and domain vectors, filters of sizes 5 and 3, then three layers of size 5."""
 
     def __init__(self, tables: Tables, classes: int, config: ClassifierConfig) -> None:
         super().__init__()
@@ -312,9 +297,7 @@ class Seq2SeqTagger(nn.Module):
         return mean(self._decode(batch, None)[2], batch.mask)
 
     def _decode(self, batch: PieceBatch, gold: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Logits [B, T, 3], labels [B, T] and gated states [B, T, D]; the labels before are `gold`, or the
-        model's own.
-        """
+        """Logits [B, T, 3], labels [B, T], gated states [B, T, D]; labels before are `gold`, or the model's own."""
         hidden = recurrent(self.encoder, self.vectors(batch), batch.mask)
         keys, near = self.key(hidden), nearness(hidden.shape[1]).to(hidden.device)
         state = torch.tanh(self.begin(mean(hidden, batch.mask)))

@@ -46,9 +46,7 @@ Change = tuple[Edit, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Usage:
-    """`grams`: three characters in a row of folded texts; `openers`, `adverbs`, `closers`: a word folded, and as each
-    script writes it; `leaving`: folded words that may go.
-    """
+    """`grams` are three characters in a row of folded texts; words are folded, and as each script writes them."""
 
     grams: frozenset[str]
     openers: tuple[tuple[str, str, str], ...]
@@ -110,9 +108,7 @@ def _sides(text: str, start: int, end: int) -> tuple[str, str]:
 
 
 def apart(text: str, first: Change, second: Change) -> bool:
-    """Whether so much stands between two changes that no three characters in a row hold of both: each was looked up
-    alone.
-    """
+    """Whether no three characters in a row hold of both changes, which were looked up alone."""
     left, right = sorted((first, second), key=lambda change: change[0].start)
     return len(fold(text[left[-1].end : right[0].start])) >= _REACH
 
@@ -150,10 +146,7 @@ cues of polarity, whose synonyms change what is said.
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A sentence with what its candidates share: the `words` that may change, those that have synonyms, and where a
-    word may be inserted; `number` is how many of them an operation changes; `changes`: what an operation may choose
-    from, if not from all of these.
-    """
+    """A sentence with what its candidates share; an operation changes `number` of its words."""
 
     sentence: Sentence
     words: list[int]
@@ -169,9 +162,7 @@ Operation = Callable[[Ready, Random], tuple[Edit, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Eda:
-    """The method. `resources` names the thesaurus and the texts of `usage` (None: operations as the paper has them),
-    which come from elsewhere.
-    """
+    """The method; `resources` names its thesaurus and texts. Without `usage`: operations as the paper has them."""
 
     rate: float
     synonyms: Synonyms

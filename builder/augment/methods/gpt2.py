@@ -1,11 +1,10 @@
-"""`gpt2` (Li et al. 2020, appendix A): a causal language model is told the aspects and half of the sentence, and
-writes the other half.
+"""`gpt2` (Li et al. 2020, appendix A): a causal language model is told the aspects and half of the sentence, and writes
+the other half.
 
-In: sentences with aspects. Out: up to `copies` candidates, the best beams. The model is trained on `[ASP] aspect [ASP]
-aspect [BOS] sentence [EOS]`. Nothing forces it to say the aspects again: where the new half has those of the old one,
-in their order, the candidate's edits leave them alone; where not, the edit covers them, and a constraint will see it.
-Training is on log p(S | C_X) (equation 8). Prefixes are written on in batches of one length, so that nothing is padded.
-Bases: `embedded`, trained on the sentences alone, or any causal language model of a hub or a folder.
+Trained on `[ASP] aspect [ASP] aspect [BOS] sentence [EOS]`, by log p(S | C_X) (equation 8). Where the new half says the
+aspects again in order, the edits leave them alone; where not, an edit covers them, and a constraint will see it.
+Prefixes are written on in batches of one length, so that nothing is padded. Bases: `embedded`, or any causal language
+model.
 """
 
 from __future__ import annotations
@@ -129,9 +128,7 @@ def embedded(size: int, width: int, layers: int, seed: int) -> EmbeddedCausal:
 
 
 def based(source: str, marks: Sequence[str], seed: int) -> tuple[HubCausal, hub.HubInventory, str]:
-    """Any causal language model of a hub or folder, with `marks` among its tokens, and the digest of its weights
-    before that.
-    """
+    """A causal language model with `marks` among its tokens, and the digest of its weights before that."""
     network, known = hub.load(source, hub.CAUSAL)
     digest = tensor_digest(dict(network.named_parameters()))
     tokenizer = known.tokenizer
@@ -150,9 +147,7 @@ def loss(network: Causal, items: Sequence[Continuation]) -> Tensor:
 
 
 def measure_perplexity(source: str, threads: int, device: str, texts: Sequence[str]) -> float | None:
-    """The perplexity of a causal language model of a hub or folder over the tokens of all texts but the first of each,
-    which nothing precedes; None where there is none to ask for.
-    """
+    """The perplexity of a model over all tokens that something precedes; None where there is none."""
     network, known = hub.load(source, hub.CAUSAL)
     place = choose(device)
     network.to(place).eval()
@@ -253,9 +248,7 @@ class Gpt2:
         return sign_method(NAME, self.settings, f"model {self.digest[:16]}")
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
-        """Nothing is drawn by chance here: `seed` changes nothing. A sentence of fewer than two tokens has no halves
-        and no candidates.
-        """
+        """Nothing is drawn: `seed` changes nothing. A sentence of fewer than two tokens has no candidates."""
         inventory, end, place = self.inventory, self.special.end, self.place
         never = banned(inventory.size, [i for i in inventory.never if i != end])
         rules = SearchRules(never, end, own_marks(inventory))
@@ -313,9 +306,7 @@ def halved(cut: Cut, marks: Sequence[Mark]) -> int:
 
 
 def around(text: str, start: int, new: str, marks: Sequence[Mark]) -> tuple[Edit, ...]:
-    """Edits that put `new` in place of text[start:] and leave the marks alone if `new` has their words in order; else
-    one edit.
-    """
+    """Edits that put `new` for text[start:] around the marks, if it has their words in order; else one edit."""
     edits, at, done = [], start, 0
     for mark in marks:
         place = new.find(text[mark.start : mark.end], done)
@@ -328,11 +319,7 @@ def around(text: str, start: int, new: str, marks: Sequence[Mark]) -> tuple[Edit
 
 
 def load(settings: Gpt2Settings, sentences: Sequence[Sentence], place: Workplace) -> Gpt2:
-    """The method with the model of these sentences and settings: read, or trained and kept.
-
-    Raises ModelError where the base is no causal language model or there is nothing to learn from, InputError where
-    labels overlap.
-    """
+    """The method with its model: read, or trained and kept. ModelError where base or sentences do not serve."""
     network, inventory, special, base = _network(settings, sentences, place.seed)
     stories = [_story(sentence, inventory, special) for sentence in sentences]
     fitting = [n for n, story in enumerate(stories) if len(story.follows) > 1 and len(story) < network.longest]

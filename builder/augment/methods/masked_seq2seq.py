@@ -1,14 +1,10 @@
 """`masked-seq2seq` (Li et al. 2020): a fragment of a sentence is masked and written anew by a label-aware
 encoder-decoder.
 
-In: sentences with their marks. Out: per sentence up to `copies` candidates, from as many start positions (section
-3.2.2), the likeliest beams of each. Labelled tokens are forced, so an aspect cannot change. The model is trained on the
-sentences themselves (algorithm 1) and kept in a folder. Bases: `embedded` (characters for Chinese, words for English;
-pre-trained on raw reviews, or on the same sentences without their labels), or any encoder-decoder of a hub or a folder,
-which may learn from raw reviews first, as the paper's does.
-
-What differs from the paper: a base's tokens stand for words (fragments are of whole words all the same), marks of
-punctuation stay (and the embedded model writes none), and beside aspects opinions can be kept.
+Candidates have as many start positions (section 3.2.2); labelled tokens are forced, so an aspect cannot change. The
+model learns from the sentences (algorithm 1), from raw reviews before. Bases: `embedded` (characters for Chinese, words
+for English), or any encoder-decoder. Unlike the paper's, a base's tokens stand for words, marks of punctuation stay,
+and opinions can be kept beside aspects.
 """
 
 from __future__ import annotations
@@ -53,9 +49,7 @@ class MaskedSeq2Seq:
         return sign_method(NAME, self.settings, f"model {self.digest[:16]}")
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
-        """Up to `copies` candidates a sentence, of as many fragments with distinct starts, the surest first; where
-        there are fewer starts, of their next best beams. A sentence of which every token is labelled gets none.
-        """
+        """Up to `copies` candidates of as many fragments, the surest first; of few fragments, further beams."""
         how, place = self.settings, self.place
         never = own_marks(self.inventory) or () if how.whole else ()
         writing = Writing(how.beams, place.threads, never, self.pairs if how.whole else None)
@@ -102,11 +96,8 @@ class MaskedSeq2Seq:
 def load(
     settings: MaskedSeq2SeqSettings, sentences: Sequence[Sentence], place: Workplace, corpus: Sequence[Sentence] = ()
 ) -> MaskedSeq2Seq:
-    """The method with the model that belongs to these sentences and settings: read, or trained now and kept. `corpus`
-    are the raw sentences that `settings.corpus` names.
-
-    Raises ModelError where there is nothing to learn from or the base is no encoder-decoder, InputError where labels
-    overlap.
+    """The method with its model: read, or trained and kept; `corpus` is read first. ModelError where sentences or base
+    do not serve, InputError where labels overlap.
     """
     network: LabelledSeq2Seq
     inventory: Inventory

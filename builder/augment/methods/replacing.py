@@ -1,19 +1,12 @@
-"""`cbert`, `bert`, `context` and `context+label`: words are replaced by what a network thinks may stand in their place.
-
-In: sentences with a label, or with marks. Out: candidates in which some words outside of all marks are others. How
-words are chosen and predicted is for `DrawSteps`. A network is trained on the sentences here: masks are drawn anew
-every epoch, until the validation loss no longer falls.
+"""`cbert`, `bert`, `context` and `context+label`: words outside of all marks are replaced by what a network predicts.
 
 `cbert` (Wu et al. 2019): words are masked and predicted by a BERT that reads labels where segments stood; `bert` is the
-same without label. `k` words give way to others (algorithm 1, steps 5 and 6; its M, the number of new sentences, is
-copies times sentences). Bases: `embedded`, an encoder trained on the sentences alone, or any BERT of a
-hub or a folder: `cbert` fine-tunes it until its validation loss no longer falls, `bert` uses it as it is. Either base
-may learn from a corpus first; then an encoder without a head for masked words will do.
+same without label. `k` words give way (algorithm 1, steps 5 and 6). Bases: `embedded`, or any BERT, which `cbert`
+fine-tunes and `bert` uses as it is. Either may learn from a corpus first; then an encoder without a head will do.
 
-`context` and `context+label` (Kobayashi 2018): every word is replaced, with a probability, by a word drawn from a
-bidirectional LSTM language model, given the words around; with `+label` given the label as well. Words, also in
-Chinese. The language model learns from raw text first, as Kobayashi's does from WikiText, where a corpus is named; else
-from the sentences alone, first without their labels.
+`context` and `context+label` (Kobayashi 2018): every word gives way, with a probability, to one drawn from a
+bidirectional LSTM language model, given the words around; with `+label` the label as well. It learns from a corpus
+first, where one is named, else from the sentences without their labels.
 """
 
 from __future__ import annotations
@@ -65,9 +58,7 @@ class ClozeModel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replacing:
-    """A trained model as a Method. `draw_steps` chooses the words of a candidate, whose first tokens become others.
-    `temperature` 0 takes the best token.
-    """
+    """A trained model as a Method; `draw_steps` chooses the words that give way to others."""
 
     name: str
     settings: Training
@@ -202,10 +193,7 @@ class BlankSource:
 
 @dataclass(frozen=True, slots=True)
 class ClozeTraining:
-    """How a cloze model is trained: in `phases` of (schedule, with labels), on blanks drawn by `masking`.
-
-    `description` names the settings that the model depends on, `base` the weights that training begins with.
-    """
+    """How a cloze model is trained: `phases` of (schedule, with labels), and what else the model depends on."""
 
     name: str
     description: str
@@ -217,9 +205,7 @@ class ClozeTraining:
 def begin_on_corpus(
     model: ClozeModel, plain: Cloze, corpus: Sequence[Sentence], training: ClozeTraining, place: Workplace
 ) -> str:
-    """Give the model the weights of an unconditional network that learnt from raw text, the same for every label.
-    Returns their digest.
-    """
+    """Give every label the weights of an unconditional network that learnt from raw text; their digest."""
     unconditional = ClozeModel(plain, model.inventory, Conditions.none())
     digest = train_cloze(unconditional, corpus, training, place.of_corpus(training.name))
     take_over(model.network, plain)
@@ -252,11 +238,7 @@ def load_cbert(
     name: str = CBERT,
     corpus: Sequence[Sentence] = (),
 ) -> Replacing:
-    """`cbert`, or `bert` by that name, with the model of these sentences and settings: read, or trained and kept.
-    `corpus` are the raw sentences that `settings.corpus` names.
-
-    Raises ModelError for a base that is no BERT, InputError where labels overlap.
-    """
+    """`cbert`, or `bert` by that name, with its model: read, or trained and kept. ModelError for no BERT."""
     conditions = Conditions.none() if name == BERT else Conditions.of(sentences)
     model, digest = train_cbert(settings, sentences, conditions, place, name, corpus)
     plan = partial(individually, settings.share) if settings.share else partial(words_at_once, settings.k)
@@ -324,9 +306,7 @@ def load_context(
     name: str = CONTEXT_LABEL,
     corpus: Sequence[Sentence] = (),
 ) -> Replacing:
-    """`context+label`, or `context` by that name, with the language model of these sentences: read, or trained and
-    kept. `corpus` are the raw sentences that `settings.corpus` names.
-    """
+    """`context+label`, or `context` by that name, with its language model: read, or trained and kept."""
     conditions = Conditions.none() if name == CONTEXT else Conditions.of(sentences)
     inventory = unit_inventory(corpus or sentences, True, settings.min_count)
     network, plain = (
@@ -350,9 +330,7 @@ def load_context(
 
 
 def by_chance(probability: float, words: Words, draw: random.Random) -> Steps:
-    """Every word with the same probability, one at least; no word is masked, for the model reads only what stands
-    around each.
-    """
+    """Every word with the same probability, one at least; none is masked, for the model reads only around it."""
     chosen = [word for word in words if draw.random() < probability] or [draw.choice(words)]
     return ((tuple(at for word in chosen for at in word), ()),)
 

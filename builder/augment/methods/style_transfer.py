@@ -1,12 +1,9 @@
-"""`style-transfer` (Wu et al. 2019, section 5): what makes a sentence's label is masked and refilled under the
-opposite one.
+"""`style-transfer` (Wu et al. 2019, section 5): what makes a sentence's label is masked and refilled under the opposite
+one, which makes counterfactuals, once a discriminator has passed them.
 
-In: sentences with a label, or with marks that have polarities. Out: candidates that are meant to say the opposite; a
-counterfactual set, once a discriminator has passed it. Three cases. Opinions are marked: one of them gives way to an
-opinion of the opposite polarity from the training sentences, the one that the conditional model finds fitting there;
-`changed` says its polarity and valence. Aspects alone are marked, all of one polarity, or the sentence has a label:
-the words that speak most for it are refilled under the opposite label: those that a classifier with attention looks
-at.
+Where opinions are marked, one gives way to an opinion of the opposite polarity from the training sentences that the
+conditional model finds fitting; `changed` says its polarity and valence. Where aspects of one polarity are, or the
+sentence has a label, the words that a classifier with attention looks at are refilled under the opposite label.
 """
 
 from __future__ import annotations
@@ -42,9 +39,7 @@ NAME = "style-transfer"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StyleTransfer:
-    """The trained models as a Method: one that fills in words, one that classifies. `units` are the classifier's
-    tokens, `valences` those of opinions by their text.
-    """
+    """The trained models as a Method; `units` are the classifier's tokens, `valences` those of opinions by text."""
 
     settings: StyleTransferSettings
     model: ClozeModel
@@ -62,9 +57,7 @@ class StyleTransfer:
         return sign_method(NAME, self.settings, labels, digest)
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
-        """Up to `copies` candidates; none for a sentence whose label has no opposite. Every sentence is worked on
-        alone.
-        """
+        """Up to `copies` candidates, of each sentence alone; none where its label has no opposite."""
         for done, sentence in enumerate(sentences, start=1):
             with scope(self.place.threads):
                 made = self._made(sentence, copies, seed)
@@ -100,10 +93,8 @@ class StyleTransfer:
             yield Rewrite(sentence.id, (Edit(mark.start, mark.end, new.text),), score, None, (changed,))
 
     def _ranked(self, sentence: Sentence, cut: Cut, mark: Mark, draw: random.Random) -> list[tuple[float, Opinion]]:
-        """Opinions of the opposite polarity with their scores, the best first.
-
-        First those that the training sentences have of such an aspect (no table is tender); among them by the mean
-        log-probability of a token in this place, with Gumbel noise of the temperature.
+        """Opinions of the opposite polarity with their scores: first those said of such an aspect (no table is tender),
+        among them by the mean log-probability of a token, with Gumbel noise.
         """
         tokens = [at for at, (start, end) in enumerate(cut.spans) if start < mark.end and mark.start < end]
         if not tokens or cut.spans[tokens[0]][0] < mark.start or cut.spans[tokens[-1]][1] > mark.end:
@@ -182,11 +173,7 @@ def load(
     corpus: Sequence[Sentence] = (),
     valences: Mapping[str, float] | None = None,
 ) -> StyleTransfer:
-    """The method with the conditional model and the classifier of these sentences: read, or trained and kept.
-
-    `valences`: of opinions by their text, as a lexicon has them. Raises ModelError where no sentence has a label to
-    turn round.
-    """
+    """The method with its models: read, or trained and kept. ModelError where no sentence has a label to turn round."""
     conditions = Conditions.of(sentences)
     if conditions.mode not in ("sentence", "polarity"):
         raise ModelError(
@@ -256,9 +243,7 @@ class Opinion:
 
 
 def label_of(sentence: Sentence, marks: Sequence[Mark], conditions: Conditions) -> str | None:
-    """What a classifier learns: the sentence's label, or the one polarity of its aspects; None where there is no such
-    thing.
-    """
+    """What a classifier learns: the sentence's label, or the one polarity of its aspects; None without one."""
     if conditions.mode == "sentence":
         return sentence.label
     polarities = {mark.polarity for mark in marks if mark.kind == "aspect"}
@@ -291,18 +276,14 @@ def _nearest(sentence: Sentence, opinion: Mark) -> Mark | None:
 
 
 def head(sentence: Sentence, opinion: Mark) -> str:
-    """What the aspect nearest to an opinion is, roughly: its last word, in Chinese its last character (湯 of
-    虱目魚湯); "" without one.
-    """
+    """The last word of the aspect nearest to an opinion, in Chinese its last character (湯 of 虱目魚湯); or ""."""
     mark = _nearest(sentence, opinion)
     text = sentence.text[mark.start : mark.end].lower() if mark else ""
     return (text.split()[-1:] or [""])[0] if sentence.language == "en" else text[-1:]
 
 
 def opinions_of(sentences: Sequence[Sentence], inventory: Inventory) -> tuple[Opinion, ...]:
-    """The opinions of the training sentences whose tokens are all known, each with the polarity it has most often; by
-    text.
-    """
+    """The opinions of the sentences whose tokens are known, with the polarity that each has most often; by text."""
     counts: dict[tuple[str, tuple[int, ...]], dict[Polarity, int]] = {}
     heads: dict[str, set[str]] = {}
     for sentence in sentences:
@@ -336,9 +317,8 @@ class Classed:
 
 
 class Classifier(nn.Module):
-    """A softmax over an LSTM's states weighs the words, and their sum by these weights is classified (Xu et al. 2018).
-
-    The words are summed, not the states: a later state knows earlier words, and its weight would not say which counts.
+    """A softmax over an LSTM's states weighs the words, whose sum is classified (Xu et al. 2018). Words are summed, not
+    states, for a state knows earlier words.
     """
 
     longest = 512
@@ -386,9 +366,7 @@ def classifier(size: int, classes: int, width: int, seed: int) -> Classifier:
 def fitting(
     network: Cloze, ids: Sequence[int], labels: Sequence[int], at: tuple[int, int], mask: int, lengths: Sequence[int]
 ) -> dict[int, Tensor]:
-    """By length, the log-probabilities [length, V] of tokens in place of ids[at]; all masked at once, with the label
-    of the first.
-    """
+    """By length, the log-probabilities [length, V] of tokens in place of ids[at], all masked at once."""
     start, end = at
     blanks = [
         Blank(
