@@ -359,9 +359,8 @@ def test_no_text_is_judged_by_a_model_that_has_seen_its_review() -> None:
 def test_measures_of_a_run() -> None:
     source = Sentence("s", "a b c d e f", ((0, 1),), language="en")
     kept = (make_trial(source, Rewrite("s", (Edit(10, 11, "g"),)), cues_of("en")),)
-    told = survival.measures(
-        Judgement(kept, (), 2, 1), 2, "en", [("s", "a b c"), ("t", "a b d")], lambda i: i, make_settings({})
-    )
+    settings = replace(make_settings({}), given=Given(sentences=(source, source), language="en"))
+    told = survival.measures(Judgement(kept, (), 2, 1), settings, [("s", "a b c"), ("t", "a b d")])
     assert told["kept of candidates"] == 0.5
     assert told["distinct-1 (words)"] == {"kept": 1.0, "their sources": 1.0}
     assert survival.distinct([["a", "a", "a"]], 2) == 0.5

@@ -162,7 +162,7 @@ def test_chinese_is_misspelt_by_characters_of_one_sound_or_of_one_shape() -> Non
 
     random = Random(1)
     for word in ("服務", "湯頭", "親切", "便宜"):
-        sound, shape = spelling.by_sound(word, random), spelling.by_shape(word, random)
+        sound, shape = (spelling.by_likeness(like, word, random) for like in (spelling.same_sound, spelling.same_shape))
         for found in (sound, shape):
             assert found
             assert len(found) == len(word)

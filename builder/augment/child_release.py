@@ -11,14 +11,14 @@ import json
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from builder import __version__
 from builder.augment.records import Method
-from builder.augment.run import AugmentOptions, Judgement, Rejected, count_reasons
+from builder.augment.run import AugmentOptions, Judgement, Rejected
 from builder.augment.settings import relevant_settings
 from builder.augment.views import Keep, View
 from builder.core.errors import ReleaseError
@@ -53,18 +53,6 @@ class ReleaseOptions(AugmentOptions):
         return self.layer or self.method.replace("+", "-")
 
 
-@dataclass(frozen=True, slots=True)
-class ChildRelease:
-    """Where it is, whether it was `before`, its layer's rows, why others were rejected, what was measured."""
-
-    path: Path
-    before: bool
-    layer: str
-    rows: int
-    reasons: Mapping[str, int]
-    measures: Mapping[str, object] = field(default_factory=dict)
-
-
 # ---- The child release
 
 _KEPT = ("data/", "parquet/", "paper/", "bio/", "rejected/")
@@ -78,23 +66,19 @@ def digest(release: Path) -> str:
 
 
 def write(
-    out: Path,
-    version: str,
+    options: ReleaseOptions,
     parent: Existing,
-    split: str,
-    layer: str,
     layer_rows: Sequence[LayerRow],
-    rejected: bytes,
+    rejected: Sequence[Rejected],
     about: Mapping[str, object],
 ) -> tuple[Path, bool]:
     """The child's directory, and whether it held just this before. ReleaseError where a version is taken."""
+    layer, out, version = options.named, options.out, options.version
+    facts = _facts(parent, layer, about)
     with package.building(out) as folder:
-        content = (
-            _content(parent, folder)
-            | package.layer(split, layer, layer_rows)
-            | {f"rejected/{split}-{layer}.jsonl": rejected}
-        )
-        return _written(out, folder, version, parent, content, _facts(parent, layer, about))
+        content = _content(parent, folder) | package.layer(TRAIN, layer, layer_rows)
+        content |= {f"rejected/{TRAIN}-{layer}.jsonl": write_rejected(rejected)}
+        return _written(out, folder, version, parent, content, facts)
 
 
 def _written(
@@ -226,15 +210,13 @@ def describe_layer(
     parent: Existing,
     method: Method,
     taken: Mapping[str, object],
-    skipped: Sequence[Rejected],
     judged: Judgement,
-    sentences: int,
 ) -> dict[str, object]:
     """The layer's entry in the manifest: all that decided it, and what was measured."""
     return {
         "split": TRAIN,
         "rows": len(judged.kept),
-        "sources": sentences,
+        "sources": len(options.settings.given.sentences),
         "view": options.view,
         "keep": options.keep,
         "method": options.method,
@@ -250,7 +232,7 @@ def describe_layer(
             "version": parent.manifest["version"],
             "digest": digest(parent.path),
         },
-        "rejected": count_reasons([*skipped, *judged.rejected]),
+        "rejected": judged.reasons,
         "measures": dict(taken),
     }
 

@@ -14,15 +14,15 @@ from pathlib import Path
 
 from builder import __version__
 from builder.augment import child_release, survival
-from builder.augment.child_release import TRAIN, ChildRelease, ReleaseOptions, describe_layer, write_rejected
+from builder.augment.child_release import TRAIN, ReleaseOptions, describe_layer
 from builder.augment.constraints import Trial
 from builder.augment.run import (
     AugmentOptions,
     Judgement,
+    Outcome,
     Rejected,
     Request,
     Seen,
-    count_reasons,
     draw_places,
     judge_proposals,
     lost,
@@ -60,7 +60,7 @@ Tell = Callable[[str], None]
 # ---- A release
 
 
-def augment_release(options: ReleaseOptions, tell: Tell = lambda line: None) -> ChildRelease:
+def augment_release(options: ReleaseOptions, tell: Tell = lambda line: None) -> Outcome:
     """Augment a release. ReleaseError if it does not verify, ConfigError for what cannot be asked for."""
     check_method(options.method)
     survival.check()
@@ -97,7 +97,7 @@ def _checked(options: ReleaseOptions) -> Existing:
     return parent
 
 
-def _run(options: ReleaseOptions, parent: Existing, crew: Crew, tell: Tell) -> ChildRelease:
+def _run(options: ReleaseOptions, parent: Existing, crew: Crew, tell: Tell) -> Outcome:
     source = list(rows(options.release, TRAIN))
     held = [row for split in parent.splits if split != TRAIN for row in rows(options.release, split)]
     units, skipped = _sentences(options, source, held)
@@ -121,8 +121,7 @@ def _run(options: ReleaseOptions, parent: Existing, crew: Crew, tell: Tell) -> C
     judged = lost(judged, _near([row["text"] for row in held], [trial.text for trial in judged.kept]), "near-held-out")
     device, label_safe = options.settings.device, options.settings.label_safe
     if options.judge is not None and label_safe:
-        written = [(trial.source, trial) for trial in judged.kept]
-        judged = lost(judged, survival.invented(written, options.judge, device), "aspect-found")
+        judged = lost(judged, survival.invented(judged.kept, options.judge, device), "aspect-found")
     layer_rows, judged = _rows(options, chosen, judged)
     if options.view == "triplets" and label_safe:
         pairs = _pairs(chosen, judged, layer_rows)
@@ -139,13 +138,11 @@ def _run(options: ReleaseOptions, parent: Existing, crew: Crew, tell: Tell) -> C
         )
     tell(f"measures: {counted(len(layer_rows), 'row')}")
     taken = _measured(options, source, chosen, judged, layer_rows)
-    about = describe_layer(options, parent, method, taken, skipped, judged, len(chosen))
-    rejected = [*skipped, *judged.rejected]
+    judged = replace(judged, rejected=(*skipped, *judged.rejected))
+    about = describe_layer(options, parent, method, taken, judged)
     tell(f"release: {counted(len(layer_rows), 'row')}")
-    path, before = child_release.write(
-        options.out, options.version, parent, TRAIN, options.named, layer_rows, write_rejected(rejected), about
-    )
-    return ChildRelease(path, before, options.named, len(layer_rows), count_reasons(rejected), taken)
+    path, before = child_release.write(options, parent, layer_rows, judged.rejected, about)
+    return Outcome(path, len(layer_rows), judged.reasons, taken, options.named, before)
 
 
 def _texts(reviews: Sequence[ReviewRow]) -> Iterator[str]:
@@ -221,7 +218,7 @@ def _measured(
     """Yield, variety, distance, fluency; and of triplets, how many others still find."""
     rows_of = {unit.sentence.id: unit.row["id"] for unit in chosen}
     texts = [(row["id"], row["text"]) for row in source]
-    taken = survival.measures(judged, len(chosen), "zh", texts, rows_of.__getitem__, options.settings)
+    taken = survival.measures(judged, options.settings, texts, rows_of.__getitem__)
     if options.view == "triplets" and not any(trial.relabelled for trial in judged.kept):
         taken["triplets still found"] = survival.survival(
             _pairs(chosen, judged, layer_rows), survival.judges(options.judge, options.settings.device)
@@ -253,17 +250,7 @@ class FileOptions(AugmentOptions):
     strict: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class AugmentedFile:
-    """The file, how many sentences it holds, why others were rejected, and what was measured."""
-
-    path: Path
-    rows: int
-    reasons: Mapping[str, int]
-    measures: Mapping[str, object]
-
-
-def augment_file(options: FileOptions, tell: Tell = lambda line: None) -> AugmentedFile:
+def augment_file(options: FileOptions, tell: Tell = lambda line: None) -> Outcome:
     """Faulty lines are named and counted; nothing of `held_out` is made. InputError where no sentence is left."""
     check_method(options.method)
     survival.check()
@@ -304,16 +291,10 @@ def augment_file(options: FileOptions, tell: Tell = lambda line: None) -> Augmen
     method = make_method(options.method, options.settings)
     with shards.opened(options.engine, options.workers, options.scheduler) as crew:
         judged = judge_proposals(Request(options, seen), method, crew)
-    taken = survival.measures(
-        judged,
-        len(sentences),
-        language,
-        [(sentence.id, sentence.text) for sentence in sentences],
-        lambda i: i,
-        options.settings,
-    )
+    taken = survival.measures(judged, options.settings, [(sentence.id, sentence.text) for sentence in sentences])
+    judged = replace(judged, rejected=(*skipped, *judged.rejected))
     sources = _without(content, faults) if options.with_source else ""
-    return _write(options, chosen, judged, skipped, taken, method.signature, language, sources)
+    return _write(options, chosen, judged, taken, method.signature, sources)
 
 
 def _key(text: str) -> str:
@@ -344,21 +325,18 @@ def _write(
     options: FileOptions,
     items: Sequence[FileSentence],
     judged: Judgement,
-    skipped: Sequence[Rejected],
     taken: Mapping[str, object],
     signature: str,
-    language: str,
     sources: str,
-) -> AugmentedFile:
+) -> Outcome:
     """Write the file and what lies beside it, the manifest last. `sources`: the sentences that it begins with."""
-    rejected = [*skipped, *judged.rejected]
-    reasons, made = count_reasons(rejected), _made_content(options, items, judged, sources)
+    made = _made_content(options, items, judged, sources)
     manifest = {
         "builder": __version__,
         "source": options.source.name,
         "sha256": sha256(options.source.read_bytes()),
         "format": options.form,
-        "language": language,
+        "language": options.settings.given.language,
         "method": options.method,
         "signature": signature,
         "seed": options.seed,
@@ -367,19 +345,19 @@ def _write(
         "limit": options.limit,
         "with_source": options.with_source,
         "config": relevant_settings(options.settings, options.method),
-        "rejected": reasons,
+        "rejected": judged.reasons,
         "measures": dict(taken),
         "output_sha256": sha256(made.encode()),
     }
     beside = {
         ".lineage.jsonl": "".join(map(_lineage, judged.kept)),
-        ".rejected.jsonl": "".join(map(_rejection, rejected)),
+        ".rejected.jsonl": "".join(map(_rejection, judged.rejected)),
         "": made,
         ".manifest.json": json.dumps(manifest, ensure_ascii=False, indent=2) + "\n",
     }
     for suffix, content in beside.items():
         write_atomically(options.target.with_name(options.target.name + suffix), content.encode())
-    return AugmentedFile(options.target, len(judged.kept), reasons, taken)
+    return Outcome(options.target, len(judged.kept), judged.reasons, taken)
 
 
 def _made_content(options: FileOptions, items: Sequence[FileSentence], judged: Judgement, sources: str) -> str:

@@ -40,11 +40,6 @@ class Rejected:
     edits: tuple[Edit, ...] = ()
 
 
-def count_reasons(rejected: Iterable[Rejected]) -> dict[str, int]:
-    """How many were rejected for each reason, by name."""
-    return dict(sorted(Counter(rejection.reason for rejection in rejected).items()))
-
-
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """`kept` in order; `proposed` candidates in all, `sources` sentences that any were proposed for."""
@@ -56,7 +51,8 @@ class Judgement:
 
     @property
     def reasons(self) -> dict[str, int]:
-        return count_reasons(self.rejected)
+        """How many were rejected for each reason, by name."""
+        return dict(sorted(Counter(rejection.reason for rejection in self.rejected).items()))
 
 
 @dataclass(slots=True)
@@ -167,6 +163,18 @@ class AugmentOptions:
     workers: int = 1
     engine: str = "local"
     scheduler: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was written: rows and why others were rejected, measures; of a release its layer, and if it was there."""
+
+    path: Path
+    rows: int
+    reasons: Mapping[str, int]
+    measures: Mapping[str, object]
+    layer: str = ""
+    before: bool = False
 
 
 @dataclass(frozen=True, slots=True)

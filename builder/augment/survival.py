@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from builder.augment.constraints import Trial
-from builder.augment.records import Sentence, written
+from builder.augment.records import written
 from builder.augment.run import Judgement
 from builder.augment.settings import AugmentSettings
 from builder.augment.views import cached_reader
@@ -73,16 +73,16 @@ def unconfirmed(flipped: Sequence[Held], workdir: Path | None, device: str = "au
     return {n for n, flags in enumerate(_judged(flipped, judge)) if not all(flags)}
 
 
-def invented(pairs: Sequence[tuple[Sentence, Trial]], workdir: Path, device: str = "auto") -> set[int]:
+def invented(trials: Sequence[Trial], workdir: Path, device: str = "auto") -> set[int]:
     """The indices of candidates in which a model finds an aspect that an edit wrote and nobody labelled."""
     model = open_system(workdir, device=device)
     predicted = [
         triplets
-        for at in range(0, len(pairs), _BATCH)
-        for triplets in model.extract([trial.text for _, trial in pairs[at : at + _BATCH]])
+        for at in range(0, len(trials), _BATCH)
+        for triplets in model.extract([trial.text for trial in trials[at : at + _BATCH]])
     ]
     out = set()
-    for n, ((_, trial), triplets) in enumerate(zip(pairs, predicted, strict=True)):
+    for n, (trial, triplets) in enumerate(zip(trials, predicted, strict=True)):
         labelled = [(mark.start, mark.end) for mark in trial.marks if mark is not None]
         aspects = [triplet.aspect.spans for triplet in triplets]
         if any(_overlap(spans, written(trial.candidate.edits)) and not _overlap(spans, labelled) for spans in aspects):
@@ -323,13 +323,12 @@ def bleu(kept: Sequence[Trial], language: Language) -> tuple[float | None, str]:
 
 def measures(
     judged: Judgement,
-    sentences: int,
-    language: Language,
-    reviews: Sequence[tuple[str, str]],
-    review_of: Callable[[str], str],
     settings: AugmentSettings,
+    reviews: Sequence[tuple[str, str]],
+    review_of: Callable[[str], str] = lambda sentence: sentence,
 ) -> dict[str, object]:
     """`reviews`: (id, text) of the train split, for the fluency model. `review_of`: sentence id -> review id."""
+    language, sentences = settings.given.language, len(settings.given.sentences)
     unit, cut, _ = TOKENS[language]
     kept = judged.kept
     sources = list({trial.source.id: trial.source for trial in kept}.values())

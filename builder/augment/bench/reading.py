@@ -26,7 +26,7 @@ from builder.core.wording import counted
 from builder.engine.reader import to_view
 from builder.language.lexicon.folders import SHIPPED, Folders
 from builder.learning.task import VALENCE, Example
-from builder.release.export.answers import polarity, polarity_at
+from builder.release.export.answers import read_dimabsa
 from builder.release.export.records import triplet
 from builder.release.reading import opened
 from builder.release.reading import rows as release_rows
@@ -369,24 +369,9 @@ def _marks(triplets: Iterable[Triplet]) -> tuple[Mark, ...]:
 
 def _dimabsa(row: dict[str, Any], text: str) -> list[Triplet]:
     """Triplets with both parts in the text: at the places given (1-based, inclusive), else where the words stand."""
-    if "Intensity" in row:
-        places = row.get("AspectFromTo", []), row.get("OpinionFromTo", [])
-        columns = zip_longest(row["Aspect"], row["Opinion"], row["Intensity"], *places)
-        labels = [(a, o, polarity_at(v), at, by) for a, o, v, at, by in columns]
-    else:
-        entries = row["Triplet"] if "Triplet" in row else row["Quadruplet"]
-        labels = [
-            (
-                t["Aspect"],
-                t["Opinion"],
-                polarity(t["Polarity"]) if "Polarity" in t else polarity_at(t["VA"]),
-                None,
-                None,
-            )
-            for t in entries
-        ]
     out = []
-    for aspect, opinion, sign, at, by in labels:
+    places = row.get("AspectFromTo", []), row.get("OpinionFromTo", [])
+    for (aspect, opinion, sign), at, by in zip_longest(read_dimabsa(row), *places):
         spans = _located(text, aspect, at), _located(text, opinion, by)
         if spans[0] and spans[1]:
             first, second = (Element(text[a:b], ((a, b),)) for a, b in (spans[0], spans[1]))

@@ -14,7 +14,7 @@ import importlib
 import json
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
@@ -68,7 +68,6 @@ class BoostAug:
     folder: Path | None = None
     given: tuple[Sentence, ...] = ()
     train_on_valid: bool = False
-    memo: dict[str, dict[str, tuple[JudgedCandidate, ...]]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -101,11 +100,8 @@ class BoostAug:
         """Every candidate of each sentence, kept or not, with what the surrogate said and the reasons against it."""
         known = {sentence.id for sentence in self.given}
         every = self.given if all(sentence.id in known for sentence in sentences) else tuple(sentences)
-        key = key_of(self.signature, copies, seed, every)
-        if key not in self.memo:
-            self.memo.clear()
-            self.memo[key] = self._every(every, copies, seed)
-        return [self.memo[key][sentence.id] for sentence in sentences]
+        judged = self._every(every, copies, seed)
+        return [judged[sentence.id] for sentence in sentences]
 
     def due(self, copies: int, seed: int) -> list[int]:
         """The folds of `given` that nothing is kept of."""

@@ -65,7 +65,8 @@ class WordChanges:
 
 def misspelt(word: str, random: Random) -> str | None:
     """The word with one mistake; None where none can be made."""
-    writers = [by_sound, by_shape] if HAN.search(word) else [by_rules, by_keyboard]
+    han = partial(by_likeness, same_sound), partial(by_likeness, same_shape)
+    writers: list[Callable[[str, Random], str | None]] = [*han] if HAN.search(word) else [by_rules, by_keyboard]
     random.shuffle(writers)
     return next((misspelling for writer in writers if (misspelling := writer(word, random))), None)
 
@@ -97,18 +98,8 @@ def read_dictionary(path: Path) -> dict[str, tuple[str, ...]]:
     return {word: tuple(others) for word, others in pairs.items()}
 
 
-def by_sound(word: str, random: Random) -> str | None:
-    """The word with a character of the same sound in place of one; None where there is none."""
-    return _swapped(word, random, same_sound)
-
-
-def by_shape(word: str, random: Random) -> str | None:
-    """The word with a character of nearly the same shape in place of one; None where there is none."""
-    return _swapped(word, random, same_shape)
-
-
-def _swapped(word: str, random: Random, like: Like) -> str | None:
-    """A random character of the word by one that is like it."""
+def by_likeness(like: Like, word: str, random: Random) -> str | None:
+    """The word with a random character in the place of which one that is like it stands; None where there is none."""
     for i in random.sample(range(len(word)), len(word)):
         if alike := like(word[i]):
             return word[:i] + random.choice(alike) + word[i + 1 :]

@@ -21,7 +21,7 @@ from torch.nn import functional
 
 from builder.augment.method_settings import StyleTransferSettings, describe_settings, sign_method
 from builder.augment.methods.replacing import ClozeModel, Words, distinct, edited, in_turn, train_cbert, unit_inventory
-from builder.augment.nets.cloze import Blank, Cloze, Fill, collate, fill
+from builder.augment.nets.cloze import Blank, Fill, collate, fill
 from builder.augment.nets.transformer import begun
 from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence
 from builder.augment.settings import Given
@@ -114,11 +114,21 @@ class StyleTransfer:
         return [(round(scores[n], 2), opinions[n]) for n in order]
 
     def _fits(self, sentence: Sentence, cut: Cut, place: Span, opinions: Sequence[Opinion]) -> list[float]:
-        """The mean log-probability of a token of each opinion, in the place of some tokens of the sentence."""
-        model = self.model
+        """The mean log-probability of a token of each opinion in `place`, all masked under its first label."""
+        model, (start, end) = self.model, place
         labels = model.conditions.labels(sentence, cut.spans)
         lengths = sorted({len(opinion.ids) for opinion in opinions})
-        log_p = fitting(model.network, cut.ids, labels, place, model.inventory.mask, lengths)
+        blanks = [
+            Blank(
+                (*cut.ids[:start], *[model.inventory.mask] * length, *cut.ids[end:]),
+                (*labels[:start], *[labels[start]] * length, *labels[end:]),
+                tuple(range(start, start + length)),
+            )
+            for length in lengths
+        ]
+        with torch.inference_mode():
+            scores = model.network.log_probabilities(blanks).cpu()
+        log_p = dict(zip(lengths, torch.split(scores, lengths), strict=True))
         return [
             sum(float(log_p[len(opinion.ids)][t, i]) for t, i in enumerate(opinion.ids)) / len(opinion.ids)
             for opinion in opinions
@@ -361,21 +371,3 @@ def classifier(size: int, classes: int, width: int, seed: int) -> Classifier:
     """An untrained classifier; the same seed gives the same weights."""
     with scope(1, seed):
         return Classifier(size, classes, width)
-
-
-def fitting(
-    network: Cloze, ids: Sequence[int], labels: Sequence[int], at: tuple[int, int], mask: int, lengths: Sequence[int]
-) -> dict[int, Tensor]:
-    """By length, the log-probabilities [length, V] of tokens in place of ids[at], all masked at once."""
-    start, end = at
-    blanks = [
-        Blank(
-            (*ids[:start], *[mask] * length, *ids[end:]),
-            (*labels[:start], *[labels[start]] * length, *labels[end:]),
-            tuple(range(start, start + length)),
-        )
-        for length in lengths
-    ]
-    with torch.inference_mode():
-        scores = network.log_probabilities(blanks).cpu()
-    return dict(zip(lengths, torch.split(scores, list(lengths)), strict=True))

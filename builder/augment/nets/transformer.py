@@ -64,7 +64,8 @@ class TwoWayReading(nn.Module):
     def forward(self, x: Tensor, seen: Tensor) -> Tensor:
         there, back = self.both
         lengths = seen.sum(1)
-        return x + torch.cat([there(x)[0], turned_round(back(turned_round(x, lengths))[0], lengths)], 2)
+        behind = turned_round(back(turned_round(x, lengths))[0], lengths)
+        return x + torch.cat([there(x)[0], behind], 2)
 
 
 def turned_round(x: Tensor, lengths: Tensor) -> Tensor:
