@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tiny_hub
 import torch
 
 from builder.augment.bench import encoders, inputs, taggers
@@ -280,41 +281,23 @@ def test_l2_is_adam_with_a_penalty_in_its_gradients_and_without_it_weights_decay
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A BERT and a DeBERTa of a few thousand weights, as folders that transformers loads."""
-    transformers = pytest.importorskip("transformers")
     folder = tmp_path_factory.mktemp("encoders")
     words = sorted({word for text, _ in opinions(50, 1) for word in text.split()})
-    (folder / "vocab.txt").write_text(
-        "\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]), encoding="utf-8"
-    )
-    size = {
-        "vocab_size": len(words) + 5,
-        "hidden_size": 16,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "intermediate_size": 32,
+    small = {"hidden_size": 16, "intermediate_size": 32, "max_position_embeddings": 96}
+    relative = {"relative_attention": True, "pos_att_type": ["c2p", "p2c"]}
+    return {
+        "bert": tiny_hub.save_words(folder / "bert", words, **small),
+        "deberta": tiny_hub.save_words(folder / "deberta", words, "deberta-v2", head=False, **small, **relative),
     }
-    made = {
-        "bert": transformers.BertForMaskedLM(transformers.BertConfig(**size, max_position_embeddings=96)),
-        "deberta": transformers.DebertaV2Model(
-            transformers.DebertaV2Config(**size, relative_attention=True, pos_att_type=["c2p", "p2c"])
-        ),
-    }
-    for name, model in made.items():
-        model.save_pretrained(folder / name)
-        transformers.BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder / name)
-    return {name: folder / name for name in made}
 
 
 @pytest.mark.parametrize(
     ("name", "which", "task"),
     [
-        ("bert", "bert", "tc"),
-        ("deberta", "deberta", "absc"),
-        ("fastlcf", "bert", "absc"),
-        ("bert-ftc", "bert", "ate"),
-        ("bert-pt", "bert", "ate"),
+        ("bert", "bert", "tc"), ("deberta", "deberta", "absc"), ("fastlcf", "bert", "absc"),
+        ("bert-ftc", "bert", "ate"), ("bert-pt", "bert", "ate"),
     ],
-)
+)  # fmt: skip
 def test_encoders_of_transformers_are_fine_tuned(
     name: str, which: str, task: str, bert: dict[str, Path], tmp_path: Path
 ) -> None:

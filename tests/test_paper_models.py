@@ -217,7 +217,6 @@ def test_no_triplet_to_learn_from_is_an_error(folder: Path, tmp_path: Path) -> N
 
 def test_a_constrained_writer_says_only_what_stands_in_the_review(writer: Path) -> None:
     model = load(writer)
-    assert isinstance(model, Writer)
     for asking in (Asking(), Asking("1"), Asking(given=False)):
         answers = replace(model, asking=asking, folder=None).answers(EXAMPLES)
         assert any(written.triplets for written in answers), "an untrained model says a lot"
@@ -233,7 +232,6 @@ def test_a_constrained_writer_says_only_what_stands_in_the_review(writer: Path) 
 
 def test_an_unconstrained_writers_nonsense_is_kept_with_reasons(writer: Path, tmp_path: Path) -> None:
     model = load(writer)
-    assert isinstance(model, Writer)
     free = replace(model, asking=Asking(constrained=False), folder=tmp_path)
     written = free.answers(EXAMPLES)
     assert sum(len(one.problems) for one in written) == sum(problem_counts(tmp_path).values()) > 0
@@ -244,7 +242,6 @@ def test_an_unconstrained_writers_nonsense_is_kept_with_reasons(writer: Path, tm
 
 def test_the_confidence_is_the_mean_probability_of_the_tokens_before_any_constraint(writer: Path) -> None:
     model = load(writer)
-    assert isinstance(model, Writer)
     base, asked = model.base, model.base.tokens("question: 請問  context: 湯很好喝", 99)
     ((_, output),) = write(base, [asked], CONFIG)
     ids = torch.tensor([[*output.ids, base.eos][: CONFIG.max_output]])
@@ -256,7 +253,6 @@ def test_the_confidence_is_the_mean_probability_of_the_tokens_before_any_constra
 
 def test_the_batch_and_the_order_change_nothing_of_what_is_written(writer: Path) -> None:
     model = load(writer)
-    assert isinstance(model, Writer)
     together = replace(model, folder=None).answers(EXAMPLES)
     alone = replace(model, folder=None, config=replace(model.config, generate_tokens=1)).answers(EXAMPLES[::-1])
     assert [one.text for one in together] == [one.text for one in alone[::-1]]
@@ -266,7 +262,6 @@ def test_out_of_memory_while_writing_halves_the_batch_says_so_and_changes_nothin
     writer: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = load(writer)
-    assert isinstance(model, Writer)
     model = replace(model, folder=None)
     due, generate = model.answers(EXAMPLES), model.base.network.generate
 
@@ -293,7 +288,6 @@ def test_answers_are_kept_with_the_models_digest_and_written_once(
     writer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = load(copied(writer, tmp_path / "model"))
-    assert isinstance(model, Writer)
     first = model.answers(EXAMPLES)
     path = model.artefact
     assert path is not None
@@ -312,7 +306,6 @@ def test_answers_are_kept_with_the_models_digest_and_written_once(
 
 def test_the_known_aspects_are_named_to_a_model_that_is_asked_about_them(writer: Path, tmp_path: Path) -> None:
     model = load(copied(writer, tmp_path / "model"))
-    assert isinstance(model, Writer)
     model.predict_examples(EXAMPLES[:1])
     model.predict([EXAMPLES[1].text])
     assert model.artefact is not None
@@ -323,7 +316,6 @@ def test_the_known_aspects_are_named_to_a_model_that_is_asked_about_them(writer:
 
 def test_a_referees_chances_are_those_of_the_three_answers(referee: Path) -> None:
     model = load(referee)
-    assert isinstance(model, Referee)
     flat = [(example.text, triple_of(one)) for example in EXAMPLES[:2] for one in example.triplets]
     for (text, said), found in zip(flat, model.chances(flat), strict=True):
         from builder.models.paper.templates import judge_answers, judge_question
@@ -342,7 +334,6 @@ def test_a_referees_chances_are_those_of_the_three_answers(referee: Path) -> Non
 
 def test_a_referee_without_the_constraint_writes_and_falls_back_on_the_chances(referee: Path) -> None:
     model = load(referee)
-    assert isinstance(model, Referee)
     free = replace(model, constrained=False)
     assert free.free([(EXAMPLES[0].text, triple_of(EXAMPLES[0].triplets[0]))]) == [None], (
         "an untrained model writes none of the three"
