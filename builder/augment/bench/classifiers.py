@@ -98,46 +98,34 @@ class Means:
 
 @dataclass(frozen=True, slots=True)
 class ClassifierKind:
-    """A row of the table: `network` answers with labels, `tagger` with tags; both are classes of
-    `builder.augment.bench`. `bases`: the encoder by language.
-    """
+    """A row of the table: `network` is a class of `builder.augment.bench`, `bases` are its encoders by language."""
 
     tasks: tuple[Task, ...]
     reads: Reads
     network: str
-    source: str
     config: ClassifierConfig = ClassifierConfig()
-    tagger: str = "encoders:Tags"
     bases: tuple[tuple[str, str], ...] = ()
 
 
 _BERT = (("en", "google-bert/bert-base-uncased"), ("zh", "google-bert/bert-base-chinese"))
+_DEBERTA = (("en", "microsoft/deberta-base"),)
+_DE_CNN = ClassifierConfig(dropout=0.5, rate=1e-3, freeze=True, epochs=20)
 FINE_TUNING = {"epochs": 4, "rate": 2e-5, "dropout": 0.1, "batch_chars": 1024}
 """What replaces a kind's settings where the encoder is pretrained (Devlin et al. 2019, appendix A.3)."""
 
+_TEXTS: tuple[Task, ...] = ("tc", "absc")
 MODELS: dict[str, ClassifierKind] = {
-    "lstm": ClassifierKind(("tc", "absc"), "words", "taggers:Lstm", "Yang and Li 2022, section 3.2"),
-    "cnn": ClassifierKind(("tc", "absc"), "words", "taggers:Cnn", "Kim 2014, as in Wu et al. 2019, section 4.2"),
-    "rnn": ClassifierKind(("tc", "absc"), "words", "taggers:Rnn", "Wu et al. 2019, section 4.2"),
-    "bert": ClassifierKind(("tc", "absc"), "pieces", "encoders:Pooled", "Devlin et al. 2019", bases=_BERT),
-    "deberta": ClassifierKind(
-        ("tc", "absc"), "pieces", "encoders:Pooled", "He et al. 2021", bases=(("en", "microsoft/deberta-base"),)
-    ),
-    "fastlcf": ClassifierKind(
-        ("absc",), "pieces", "encoders:FastLcf", "Zeng et al. 2019; Yang and Li 2022, section 3.2", bases=_BERT
-    ),
-    "bilstm-crf": ClassifierKind(("ate",), "vectors", "", "Li et al. 2020, section 4.2.2", tagger="taggers:BiLstmCrf"),
-    "seq2seq": ClassifierKind(("ate",), "vectors", "", "Ma et al. 2019", tagger="taggers:Seq2SeqTagger"),
-    "bert-ftc": ClassifierKind(("ate",), "pieces", "", "Devlin et al. 2019, section 5.3", bases=_BERT),
-    "de-cnn": ClassifierKind(
-        ("ate",),
-        "vectors",
-        "",
-        "Xu et al. 2018",
-        ClassifierConfig(dropout=0.5, rate=1e-3, freeze=True, epochs=20),
-        "taggers:DeCnn",
-    ),
-    "bert-pt": ClassifierKind(("ate",), "pieces", "", "Xu et al. 2019", bases=_BERT),
+    "lstm": ClassifierKind(_TEXTS, "words", "taggers:Lstm"),  # Yang and Li 2022, section 3.2
+    "cnn": ClassifierKind(_TEXTS, "words", "taggers:Cnn"),  # Kim 2014, as in Wu et al. 2019, section 4.2
+    "rnn": ClassifierKind(_TEXTS, "words", "taggers:Rnn"),  # Wu et al. 2019, section 4.2
+    "bert": ClassifierKind(_TEXTS, "pieces", "encoders:Pooled", bases=_BERT),  # Devlin et al. 2019
+    "deberta": ClassifierKind(_TEXTS, "pieces", "encoders:Pooled", bases=_DEBERTA),  # He et al. 2021
+    "fastlcf": ClassifierKind(("absc",), "pieces", "encoders:FastLcf", bases=_BERT),  # Zeng et al. 2019
+    "bilstm-crf": ClassifierKind(("ate",), "vectors", "taggers:BiLstmCrf"),  # Li et al. 2020, section 4.2.2
+    "seq2seq": ClassifierKind(("ate",), "vectors", "taggers:Seq2SeqTagger"),  # Ma et al. 2019
+    "bert-ftc": ClassifierKind(("ate",), "pieces", "encoders:Tags", bases=_BERT),  # Devlin et al. 2019, section 5.3
+    "de-cnn": ClassifierKind(("ate",), "vectors", "taggers:DeCnn", _DE_CNN),  # Xu et al. 2018
+    "bert-pt": ClassifierKind(("ate",), "pieces", "encoders:Tags", bases=_BERT),  # Xu et al. 2019
 }
 
 

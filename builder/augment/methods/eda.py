@@ -46,12 +46,12 @@ Change = tuple[Edit, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Usage:
-    """`grams` are three characters in a row of folded texts; words are folded, and as each script writes them."""
+    """`grams`: three characters in a row of folded texts. `coming`: words that may come, folded and as each script
+    writes them, by whether they open or close a clause; `leaving`: those that may go.
+    """
 
     grams: frozenset[str]
-    openers: tuple[tuple[str, str, str], ...]
-    adverbs: tuple[tuple[str, str, str], ...]
-    closers: tuple[tuple[str, str, str], ...]
+    coming: Mapping[tuple[bool, bool], tuple[tuple[str, str, str], ...]]
     leaving: frozenset[str]
 
     def changes(
@@ -67,9 +67,7 @@ class Usage:
     def _insertions(self, text: str, places: Sequence[int], simplified: bool) -> Iterator[Change]:
         for at in (*places, len(text)):
             opens, closes = not text[max(0, at - 1) : at].isalnum(), not text[at : at + 1].isalnum()
-            known = {(True, False): self.openers, (False, True): self.closers, (False, False): self.adverbs}.get(
-                (opens, closes), ()
-            )
+            known = self.coming.get((opens, closes), ())
             left, right = _sides(text, at, at)
             near = left[-_NEAR:] + "\n" + right[:_NEAR]
             left, right = left[1 - _REACH :], right[: _REACH - 1]
@@ -129,11 +127,10 @@ def usage_of(texts: Iterable[str]) -> Usage:
         shown = f"\n{fold(text)}\n"
         grams.update(shown[i : i + _REACH] for i in range(len(shown) - _REACH + 1))
     simplify = converter("t2s")
-    openers, adverbs, closers = (
-        tuple((fold(word), word, simplify(word)) for word in WORDS[kind]) for kind in ("opener", "adverb", "closer")
-    )
+    edges = {"opener": (True, False), "adverb": (False, False), "closer": (False, True)}
+    coming = {edge: tuple((fold(word), word, simplify(word)) for word in WORDS[kind]) for kind, edge in edges.items()}
     leaving = frozenset(fold(word) for kind, words in WORDS.items() if kind != "joint" for word in words)
-    return Usage(frozenset(grams), openers, adverbs, closers, leaving)
+    return Usage(frozenset(grams), coming, leaving)
 
 
 # ---- The method
