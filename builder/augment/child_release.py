@@ -132,32 +132,28 @@ def _facts(parent: Existing, layer: str, about: Mapping[str, object]) -> Facts:
         figures = manifest["statistics"]
     else:
         figures = statistics({split: rows(parent.path, split) for split in parent.splits})
+    same: dict[str, Any] = {
+        **{key: dict(manifest.get(key, {})) for key in ("signatures", "config", "ingest", "dropped", "quality")},
+        **{key: str(manifest.get(key, "")) for key in ("licence", "creator", "url", "contact", "panel")},
+    }
+    places = manifest.get("places", {})
     return Facts(
         name=name if manifest.get("augmentations") else f"{name}-augmented",
         version="",
         parent=str(manifest["version"]),
         parent_name=name,
-        licence=str(manifest.get("licence", "")),
         licences=manifest.get("licences", {}),
         builder=__version__,
         splits=[_split_facts(split, facts) for split, facts in manifest["splits"].items()],
-        signatures=dict(manifest.get("signatures", {})),
-        config=dict(manifest.get("config", {})),
-        ingest=dict(manifest.get("ingest", {})),
-        dropped=dict(manifest.get("dropped", {})),
         metrics=[_metric(metric) for metric in manifest.get("metrics", ())],
         date=_today(),
-        creator=str(manifest.get("creator", "")),
-        url=str(manifest.get("url", "")),
-        contact=str(manifest.get("contact", "")),
         change="minor",
-        quality=dict(manifest.get("quality", {})),
         figures=of_manifest(manifest.get("figures", ())),
-        panel=str(manifest.get("panel", "")),
-        places=manifest.get("places", {}).get("named", 0),
-        places_apart=manifest.get("places", {}).get("in_several_splits", 0),
+        places=places.get("named", 0),
+        places_apart=places.get("in_several_splits", 0),
         statistics=figures,
         augmentations={**manifest.get("augmentations", {}), layer: dict(about)},
+        **same,
     )
 
 
@@ -239,14 +235,8 @@ def describe_layer(
 
 def write_rejected(rejected: Sequence[Rejected]) -> bytes:
     """The lines of rejected/SPLIT-LAYER.jsonl; what shows personal data goes without its words."""
-    return "".join(
-        json.dumps(
-            {"sentence": rejection.source, "reason": rejection.reason, "edits": _shown_edits(rejection)},
-            ensure_ascii=False,
-        )
-        + "\n"
-        for rejection in rejected
-    ).encode()
+    rows = ({"sentence": one.source, "reason": one.reason, "edits": _shown_edits(one)} for one in rejected)
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
 
 
 def _shown_edits(rejection: Rejected) -> list[list[object]]:

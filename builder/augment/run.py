@@ -71,13 +71,9 @@ class Seen:
         if self.key(trial.text) in self.held_out:
             return "held-out"
         known = self._known(trial)
-        return (
-            "in-source"
-            if known in self.sources
-            else "duplicate"
-            if (known, self.apart(trial.source)) in self.kept
-            else None
-        )
+        if known in self.sources:
+            return "in-source"
+        return "duplicate" if (known, self.apart(trial.source)) in self.kept else None
 
     def keep(self, trial: Trial) -> None:
         self.kept.add((self._known(trial), self.apart(trial.source)))
@@ -138,15 +134,10 @@ class Sieve:
 
 def lost(judged: Judgement, gone: Set[int], reason: str) -> Judgement:
     """`judged` without the kept candidates at some indices, which are rejected for `reason`."""
-    return Judgement(
-        tuple(trial for n, trial in enumerate(judged.kept) if n not in gone),
-        (
-            *judged.rejected,
-            *(Rejected(judged.kept[n].source.id, reason, judged.kept[n].candidate.edits) for n in sorted(gone)),
-        ),
-        judged.proposed,
-        judged.sources,
-    )
+    trials = [judged.kept[n] for n in sorted(gone)]
+    rejected = (Rejected(trial.source.id, reason, trial.candidate.edits) for trial in trials)
+    kept = tuple(trial for n, trial in enumerate(judged.kept) if n not in gone)
+    return replace(judged, kept=kept, rejected=(*judged.rejected, *rejected))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

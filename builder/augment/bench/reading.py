@@ -197,12 +197,8 @@ def _unit(unit: ViewUnit, task: Task) -> BenchRow:
     """A sentence of a review; offsets are moved into it."""
     sentence = unit.sentence
     if task == "aste":
-        return BenchRow(
-            sentence.id,
-            sentence.text,
-            sentence.marks,
-            triplets=tuple(triplet(row).bare().shifted(-unit.start) for row in unit.triplets),
-        )
+        triplets = tuple(triplet(row).bare().shifted(-unit.start) for row in unit.triplets)
+        return BenchRow(sentence.id, sentence.text, sentence.marks, triplets=triplets)
     if task == "absc":
         at = int(sentence.id.rpartition("@")[2]) - unit.start
         aspect = next((mark.start, mark.end) for mark in sentence.marks if mark.start <= at < mark.end)
@@ -390,12 +386,4 @@ def _located(text: str, words: str, place: str | None) -> Span | None:
     return (start, start + len(words)) if start >= 0 else None
 
 
-_ENDINGS = {
-    ".tsv": "tsv",
-    ".jsonl": "json",
-    ".json": "json",
-    ".atepc": "atepc",
-    ".apc": "apc",
-    ".bio": "bio",
-    ".conll": "bio",
-}
+_ENDINGS = {f".{form}": form for form in (*FORMATS, "json")} | {".jsonl": "json", ".conll": "bio"}

@@ -88,13 +88,9 @@ def several(sentences: Sequence[Sentence], train: Sequence[int], where: str) -> 
     counts = Counter(label for i in train for label in labels(sentences[i]))
     if len(counts) < 2:
         held = f"only {next(iter(counts))!r} ({counts.total()})" if counts else "no label"
-        raise ConfigError(
-            f"{held} among the {len(train)} sentences that its surrogate is trained on",
-            where=where,
-            fix="give more sentences of other labels"
-            if counts
-            else "filter classes of texts, or polarities of aspects",
-        )
+        fix = "give more sentences of other labels" if counts else "filter classes of texts, or polarities of aspects"
+        what = f"{held} among the {len(train)} sentences that its surrogate is trained on"
+        raise ConfigError(what, where=where, fix=fix)
 
 
 # ---- Filters
@@ -177,18 +173,13 @@ class JudgedCandidate:
 
 def against(reading: SurrogateReading, limits: Thresholds, reference: Reference) -> tuple[Reason, ...]:
     """All filters that drop it, not just the first: counts of each are comparable."""
-    checks: tuple[tuple[Reason, bool], ...] = (
-        (
-            "perplexity",
-            limits.perplexity is not None and not reading.perplexity < limits.perplexity * reference.perplexity,
-        ),
-        (
-            "confidence",
-            limits.confidence is not None and not reading.confidence > limits.confidence * reference.confidence,
-        ),
-        ("label", limits.label and not reading.right and reading.label != reference.label),
-    )
-    return tuple(name for name, drops in checks if drops)
+    most, least = limits.perplexity, limits.confidence
+    drops: dict[Reason, bool] = {
+        "perplexity": most is not None and not reading.perplexity < most * reference.perplexity,
+        "confidence": least is not None and not reading.confidence > least * reference.confidence,
+        "label": limits.label and not reading.right and reading.label != reference.label,
+    }
+    return tuple(name for name, drop in drops.items() if drop)
 
 
 def sifted(

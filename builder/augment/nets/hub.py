@@ -121,20 +121,14 @@ def inventory(network: Any, tokenizer: Any, source: str, masks: bool = True) -> 
         mask = extra if extra is not None and extra != tokenizer.unk_token_id else tokenizer.unk_token_id
     if mask is None and masks:
         raise ModelError("the tokenizer has no token to mask with", where=source, fix="use a model with a mask token")
-    begin = getattr(network.config, "decoder_start_token_id", None)
-    begin = (
-        begin
-        if begin is not None
-        else tokenizer.bos_token_id
-        if tokenizer.bos_token_id is not None
-        else tokenizer.pad_token_id
-    )
+    known = getattr(network.config, "decoder_start_token_id", None), tokenizer.bos_token_id, tokenizer.pad_token_id
+    begin = next((i for i in known if i is not None), 0)
     size = int(network.get_input_embeddings().weight.shape[0])
     special = {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder, *range(len(tokenizer), size)}
     pad = int(tokenizer.pad_token_id or 0)
     never = tuple(sorted(i for i in special if i < size))
     return HubInventory(
-        tokenizer, size, int(mask or 0), int(begin or 0), pad, never, _glued(tokenizer, size), _marks(tokenizer, size)
+        tokenizer, size, int(mask or 0), int(begin), pad, never, _glued(tokenizer, size), _marks(tokenizer, size)
     )
 
 

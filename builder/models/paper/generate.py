@@ -64,9 +64,7 @@ def write(
 def _fitting(
     order: Sequence[int], sizes: Sequence[tuple[int, int]], budget: int, work: Callable[[list[int]], list[Any]]
 ) -> Iterator[tuple[list[int], list[Any]]]:
-    """`work` on batches of `order` within the budget;
-    where one runs out of memory, the budget is halved from there on.
-    """
+    """`work` on batches of `order` within the budget, which is halved where one runs out of memory."""
     at = 0
     while at < len(order):
         batch = next(iter(cut(list(islice(order, at, at + budget)), sizes, budget)))
@@ -122,9 +120,7 @@ def _write(
 
 
 class Watch:
-    """A logits processor that keeps to the grammars, and notes how probable the model found what greedy decoding will
-    choose.
-    """
+    """A logits processor that keeps to the grammars, and notes how probable what is chosen was before."""
 
     def __init__(self, eos: int, rows: int, grammars: Sequence[AnswerGrammar] | None) -> None:
         self._eos, self._grammars = eos, grammars
@@ -175,10 +171,7 @@ class Watch:
 def weigh(
     base: Base, items: Sequence[tuple[Ids, Sequence[Ids]]], config: Seq2SeqConfig, progress: Progress | None = None
 ) -> Iterator[tuple[int, tuple[float, ...]]]:
-    """(index, chances): for every question how probable each of its possible answers is among them, end mark included.
-
-    This is what decoding constrained to these answers would find, exactly and in one step instead of a token at a time.
-    """
+    """(index, chances): how probable each possible answer of a question is among them, end mark included."""
     done, total = 0, sum(len(question) for question, _ in items)
     order = sorted(range(len(items)), key=lambda i: (-len(items[i][0]), i))
     sizes = [(len(question), sum(map(len, answers))) for question, answers in items]

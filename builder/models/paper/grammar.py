@@ -49,9 +49,7 @@ class VocabularyPieces:
         )
 
     def written_with(self, chars: frozenset[str]) -> tuple[list[str], list[int]]:
-        """The strings, still sorted, that have no other characters, and their ids: some hundreds of a quarter of a
-        million.
-        """
+        """The strings, still sorted, that have no other characters, and their ids: some hundreds."""
         starts = sorted({*chars, *(a + b for a in chars for b in chars)} & self.begin.keys())
         at = [i for start in starts for i in range(*self.begin[start]) if chars.issuperset(self.strings[i])]
         return [self.strings[i] for i in at], [self.ids[i] for i in at]
@@ -101,9 +99,7 @@ class AnswerGrammar:
         return State(START)
 
     def allowed(self, state: State) -> tuple[int, ...]:
-        """The ids that may follow. In a dead end, which only a vocabulary without the needed pieces has, the answer
-        ends.
-        """
+        """The ids that may follow; an answer ends where a vocabulary lacks the needed pieces."""
         if state not in self._next:
             tokens = tuple(self._walk(state, 0, len(self.strings), 0))
             # Template 1 has no list of aspects that says how many sentences are due: behind each there may be an end.

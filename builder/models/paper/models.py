@@ -40,9 +40,7 @@ from builder.models.paper.templates import (
 
 @dataclass(frozen=True, slots=True)
 class WrittenAnswer:
-    """An answer, how sure the model was of it, the triplets it says, and (reason,
-    piece) for what it says that is none.
-    """
+    """An answer, how sure the model was, the triplets it says, and (reason, piece) for what is none."""
 
     text: str
     confidence: float
@@ -52,9 +50,7 @@ class WrittenAnswer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Writer:
-    """A trained ASTE model. `folder`, where it has one, is where what it writes is kept. `elsewhere`: who writes
-    instead of this process, (answer, confidence) for each example.
-    """
+    """A trained ASTE model; what it writes is kept in `folder`. `elsewhere`: who writes instead of this process."""
 
     base: Base
     asking: Asking
@@ -71,9 +67,7 @@ class Writer:
     def predict_examples(
         self, examples: Sequence[Example], progress: Progress | None = None
     ) -> list[tuple[Triplet, ...]]:
-        """The triplets of each text, its own ones giving the aspects that the question names, if this model is asked
-        so.
-        """
+        """The triplets of each text; its own ones give the aspects, if the question names any."""
         return [written.triplets for written in self.answers(examples, progress)]
 
     @property
@@ -185,9 +179,7 @@ def problem_counts(folder: Path) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class AnswerScore:
-    """The example-based F1 of section 4.2.2 on validation examples (a Score of builder.models.paper.seq2seq; sums over
-    reviews).
-    """
+    """The example-based F1 of section 4.2.2 on validation examples, a sum over reviews."""
 
     base: Base
     asking: Asking
@@ -217,10 +209,8 @@ class Referee:
     def classify(
         self, items: Sequence[Example], progress: Progress | None = None
     ) -> list[tuple[tuple[Verdict | None, float], ...]]:
-        """Per item and triplet the verdict and the probability of YY among the three answers.
-
-        Constrained, the verdict is the most probable answer. Else it is what the model writes; where that is none of
-        the three, the most probable one.
+        """Per item and triplet the verdict and the probability of YY. Unconstrained, the verdict is what the model
+        writes; else, or where that is no answer, the most probable one.
         """
         flat = [(item.text, triple_of(triplet)) for item in items for triplet in item.triplets]
         chances = self.chances(flat, progress)

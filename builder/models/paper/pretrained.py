@@ -29,9 +29,7 @@ _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Base:
-    """A loaded model with its tokenizer. `source` is the name or folder it came from, `decoder` how tokens are
-    joined, `special` the ids that write nothing.
-    """
+    """A loaded model with its tokenizer; `decoder` says how tokens are joined, `special` ids write nothing."""
 
     network: Any
     tokenizer: Any
@@ -94,9 +92,7 @@ def load_tokenizer(source: str) -> Any:
 
 
 def pieces(base: Base) -> VocabularyPieces:
-    """The vocabulary as the strings that its tokens write. Tokenizers of sentencepiece (▁ is a space) and WordPiece
-    (## goes on).
-    """
+    """The vocabulary as strings, of sentencepiece (▁ is a space) and WordPiece (## goes on)."""
     return _pieces(
         base.tokenizer,
         base.decoder,
@@ -126,9 +122,7 @@ def _written(token: str, decoder: str) -> str:
 
 
 def unknown(base: Base, texts: Iterable[str]) -> tuple[float, str]:
-    """The share of the characters (spaces aside, each occurrence counted) that the tokenizer does not know, and the
-    commonest of those.
-    """
+    """The share of the characters, spaces aside, that the tokenizer does not know, and the commonest of those."""
     seen: dict[str, int] = {}
     for text in texts:
         for char in text:
@@ -145,9 +139,7 @@ def _is_unknown(base: Base, char: str) -> bool:
 
 
 def check_characters(base: Base, texts: Iterable[str]) -> float:
-    """The share of unknown characters in `texts`. ModelError if it is above MAX_UNKNOWN, or a character of the
-    templates is unknown.
-    """
+    """The share of unknown characters in `texts`; ModelError above MAX_UNKNOWN, or for one of the templates."""
     placeholder = ("", "", "POS")
     wording = (
         ALL,
