@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from builder.augment import survival
 from builder.augment.constraints import CONSTRAINTS, LABEL_SAFE, Cues, broken, make_trial
 from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence, applied, moved, seeded, stretched, written
-from builder.augment.run import NOTHING, AugmentOptions, Judgement, Request, Seen, Sieve, judge_proposals, lost
+from builder.augment.run import NOTHING, AugmentOptions, Judgement, Seen, Sieve, judge_proposals, lost
 from builder.augment.settings import Given, make_settings
 from builder.augment.views import ViewUnit, cut, layer_row, parts, units
 from builder.core.errors import ConfigError, install_command
@@ -89,7 +89,7 @@ def test_more_candidates_are_drawn_for_the_sentences_that_keep_too_few(redraws: 
     method, seen = Drawing(), Seen(str, set(), set())
     settings = replace(make_settings({"redraws": redraws}), given=Given(sentences=sentences, language="en"))
     options = AugmentOptions(method="x", workdir=Path(), settings=settings, copies=2, candidates=2, seed=0)
-    told = judge_proposals(Request(options, seen), method)
+    told = judge_proposals(options, method, seen)
     assert [trial.source.id for trial in told.kept] == ["a"] * (kept - 4) + ["b", "b", "c", "c"]
     asked = [(3, 2, 0), *((1, 2 * (1 + n), n) for n in range(1, redraws + 1))]
     assert method.asked == asked, "only what lacks candidates is asked again, for more and by another seed"

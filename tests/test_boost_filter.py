@@ -243,13 +243,6 @@ def test_a_candidate_of_another_label_takes_no_place_from_one_that_passes() -> N
     ]
 
 
-@pytest.mark.parametrize("limits", [Thresholds(confidence=None), Thresholds(confidence=0, ranked=False)])
-def test_without_the_confidence_filter_or_its_ranks_the_first_are_kept(limits: Thresholds) -> None:
-    rising = [replace(SURE, confidence=0.1 + i / 10) for i in range(4)]
-    kept = sifted(candidates(4), rising, limits, Reference(), 2)
-    assert [one.reasons for one in kept] == [(), (), ("rank",), ("rank",)]
-
-
 def test_twice_as_many_candidates_are_judged_as_may_stay_and_the_kept_come_in_order_with_their_confidence() -> None:
     made = boost()
     found = list(made.propose(MANY, 3, 1))
@@ -364,15 +357,6 @@ def test_a_candidate_that_touches_a_label_is_not_read_but_counted() -> None:
     every = [one for row in boost(backend=Rude()).judge(marked, 2, 1) for one in row]
     assert counted(every) == {"candidates": 50, "kept": 25, "marks": 25}
     assert [one.reading for one in every if "marks" in one.reasons] == [None] * 25
-
-
-def test_marks_move_with_the_edits_that_stand_before_them() -> None:
-    source = Sentence("x", "good soup", ((0, 4), (5, 9)), (Mark(5, 9, "aspect", "POS"),), None, "en")
-    moved = boostaug.changed(source, Rewrite("x", (Edit(0, 4, "excellent"),)))
-    assert moved
-    assert moved.text == "excellent soup"
-    assert moved.marks == (Mark(10, 14, "aspect", "POS"),)
-    assert boostaug.changed(source, Rewrite("x", (Edit(4, 6, ""),))) is None
 
 
 def test_two_sentences_of_one_id_are_refused() -> None:

@@ -23,7 +23,6 @@ from builder.augment.methods.boost_hub import MaskedModel
 from builder.augment.nets.hub import MASKED, load_model
 from builder.augment.records import Mark, Sentence
 from builder.augment.settings import Given, make_method, make_settings
-from builder.core.errors import ModelError
 from builder.core.records import POLARITIES
 
 SMALL = TwoWayConfig(width=32, char_size=32, layers=2, dropout=0.1, rate=6e-3)
@@ -170,13 +169,6 @@ def test_sentence_labels_are_learnt_too_and_a_training_repeats_bit_by_bit_after_
     sorted((tmp_path / "a").glob("step-*"))[-1].unlink()
     assert boost_embedded.ClassTrainer(SMALL, 6).fit(train, valid, 1, tmp_path / "a").digest == made.digest
     assert boost_embedded.ClassTrainer(SMALL, 6).fit(train, valid, 2, tmp_path / "b").digest != made.digest
-
-
-def test_a_model_that_diverges_is_an_error_that_says_where(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"epoch \d+, step \d+: the loss became (nan|inf)"):
-        boost_embedded.ClassTrainer(replace(SMALL, rate=1e30, clip=1e30), 4).fit(
-            english(60, 1), english(10, 2), 1, tmp_path
-        )
 
 
 def test_boostaug_end_to_end_keeps_what_is_like_the_data(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from builder.augment.run import (
     Judgement,
     Outcome,
     Rejected,
-    Request,
     Seen,
     draw_places,
     judge_proposals,
@@ -114,10 +113,9 @@ def _run(options: ReleaseOptions, parent: Existing, crew: Crew, tell: Tell) -> O
     )
     seen = Seen(normal, {normal(text) for text in _texts(source)}, {normal(text) for text in _texts(held)})
     options = replace(options, settings=replace(options.settings, given=given))
-    request = Request(options, seen, lambda text: bool(unmasked(text)))
     tell(f"{options.method}: {METHODS[options.method][0]}")
     method = make_method(options.method, options.settings)
-    judged = judge_proposals(request, method, crew)
+    judged = judge_proposals(options, method, seen, lambda text: bool(unmasked(text)), crew)
     judged = lost(judged, _near([row["text"] for row in held], [trial.text for trial in judged.kept]), "near-held-out")
     device, label_safe = options.settings.device, options.settings.label_safe
     if options.judge is not None and label_safe:
@@ -290,7 +288,7 @@ def augment_file(options: FileOptions, tell: Tell = lambda line: None) -> Outcom
     options = replace(options, settings=replace(options.settings, given=given))
     method = make_method(options.method, options.settings)
     with shards.opened(options.engine, options.workers, options.scheduler) as crew:
-        judged = judge_proposals(Request(options, seen), method, crew)
+        judged = judge_proposals(options, method, seen, crew=crew)
     taken = survival.measures(judged, options.settings, [(sentence.id, sentence.text) for sentence in sentences])
     judged = replace(judged, rejected=(*skipped, *judged.rejected))
     sources = _without(content, faults) if options.with_source else ""

@@ -168,22 +168,18 @@ class Outcome:
     before: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """The options, whose settings say what is given; texts that may not be made, and which are `private`."""
-
-    options: AugmentOptions
-    seen: Seen
-    private: Callable[[str], bool] = lambda text: False
-
-
-def judge_proposals(request: Request, method: Method, crew: Crew | None = None) -> Judgement:
+def judge_proposals(
+    options: AugmentOptions,
+    method: Method,
+    seen: Seen,
+    private: Callable[[str], bool] = lambda text: False,
+    crew: Crew | None = None,
+) -> Judgement:
     """What is kept and rejected of a method's proposals; `redraws` ask again where too few are kept."""
-    options, settings = request.options, request.options.settings
-    given = settings.given
+    settings, given = options.settings, options.settings.given
     chinese = given.language == "zh"
     cues = constraints.chinese(given.folders.load_lexicon()) if chinese else constraints.english_cues()
-    sieve = Sieve(options.copies, cues, request.seen, request.private, settings.label_safe)
+    sieve = Sieve(options.copies, cues, seen, private, settings.label_safe)
     sentences: Sequence[Sentence] = given.sentences
     for draw in range(1 + settings.redraws):
         drawn = replace(options, candidates=options.candidates * (1 + draw), seed=options.seed + draw)

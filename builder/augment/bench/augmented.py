@@ -14,7 +14,7 @@ from pathlib import Path
 from builder.augment.bench.reading import BenchRow, Data, digest, language, normalised, sentences
 from builder.augment.constraints import place_marks
 from builder.augment.records import Edit, Rewrite, applied, carried, moved, rewrite_of
-from builder.augment.run import AugmentOptions, Judgement, Request, Seen, judge_proposals, lost
+from builder.augment.run import AugmentOptions, Judgement, Seen, judge_proposals, lost
 from builder.augment.settings import METHODS, SHARED, AugmentSettings, Given, make_method, make_settings, section_of
 from builder.augment.survival import label_lost
 from builder.core.code import code_digest
@@ -142,7 +142,7 @@ def by_method(
     unique = key_of(made_by, digest(train), known.sentences, sorted(held), copies, seed, limits)
 
     def make() -> dict[str, object]:
-        judged = judge_proposals(Request(options, seen), method)
+        judged = judge_proposals(options, method, seen)
         judged = followed(judged, by_id, chosen.label_safe, known.folders)
         return {"rejected": judged.reasons, "kept": [asdict(trial.candidate) for trial in judged.kept]}
 
