@@ -84,9 +84,9 @@ class EmbeddedCausal(nn.Module):
 
     def read(self, ids: Tensor, state: list[Any]) -> Tensor:
         """Log-probabilities [N, V] of what follows the last of `ids` [N, S], behind what `state` remembers."""
-        done = 0 if not state else state[0][0].shape[2]
-        x = self.tokens(ids) + self.positions.weight[done : done + ids.shape[1]]
-        mask = torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool, device=ids.device).tril() if not state else None
+        done, count = state[0][0].shape[2] if state else 0, ids.shape[1]
+        x = self.tokens(ids) + self.positions.weight[done : done + count]
+        mask = None if state else torch.ones(count, count, dtype=torch.bool, device=ids.device).tril()
         past = state[:] or [None] * len(self.layers)
         for i, layer in enumerate(self.layers):
             x, past[i] = layer.step(x, past[i], None, None, mask)  # type: ignore[operator]

@@ -272,23 +272,19 @@ class HubCore(nn.Module):
         return out
 
     def decode(self, x: Tensor, memory: Tensor, seen: Tensor, start: Tensor) -> Tensor:
-        output = self.network.get_decoder()(
-            inputs_embeds=x, encoder_hidden_states=memory, encoder_attention_mask=seen.long(), use_cache=False
-        )
-        out: Tensor = output.last_hidden_state
+        out: Tensor = self._read(x, memory, seen.long(), use_cache=False).last_hidden_state
         return out
+
+    def _read(self, x: Tensor, memory: Tensor, seen: Tensor, **cache: Any) -> Any:
+        decoder = self.network.get_decoder()
+        return decoder(inputs_embeds=x, encoder_hidden_states=memory, encoder_attention_mask=seen, **cache)
 
     def remember(self, memory: Tensor, seen: Tensor, start: Tensor, beams: int) -> list[Any]:
         return [memory.repeat_interleave(beams, 0), seen.long().repeat_interleave(beams, 0), None]
 
     def advance(self, x: Tensor, state: list[Any]) -> Tensor:
-        output = self.network.get_decoder()(
-            inputs_embeds=x,
-            encoder_hidden_states=state[0],
-            encoder_attention_mask=state[1],
-            past_key_values=state[2],
-            use_cache=True,
-        )
+        memory, seen, past = state
+        output = self._read(x, memory, seen, past_key_values=past, use_cache=True)
         state[2] = output.past_key_values
         out: Tensor = output.last_hidden_state
         return out
