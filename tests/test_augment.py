@@ -81,11 +81,8 @@ def test_more_candidates_are_drawn_for_the_sentences_that_keep_too_few(redraws: 
     def plain(i: str, text: str) -> Sentence:
         return Sentence(i, text, tuple(match.span() for match in re.finditer(r"\S+", text)), language="en")
 
-    sentences = (
-        plain("a", "new new new old new"),
-        plain("b", "we came by bus today"),
-        plain("c", "one word or two more"),
-    )
+    texts = ("new new new old new", "we came by bus today", "one word or two more")
+    sentences = tuple(map(plain, "abc", texts))
     method, seen = Drawing(), Seen(str, set(), set())
     settings = replace(make_settings({"redraws": redraws}), given=Given(sentences=sentences, language="en"))
     options = AugmentOptions(method="x", workdir=Path(), settings=settings, copies=2, candidates=2, seed=0)
@@ -297,13 +294,8 @@ def test_words_are_cut_where_a_mark_begins_or_ends() -> None:
 
 def test_a_row_of_a_layer_carries_every_triplet_to_its_new_place() -> None:
     one = listed("a1", "triplets", "aspect+opinion")[0]
-    made = layer_row(
-        one,
-        make_trial(one.sentence, candidate(one.sentence, ("今天", "就在今天"), ("但是", "可")), cues_of("zh")),
-        "triplets",
-        "m",
-        "m",
-    )
+    said = candidate(one.sentence, ("今天", "就在今天"), ("但是", "可"))
+    made = layer_row(one, make_trial(one.sentence, said, cues_of("zh")), "triplets", "m", "m")
     assert not isinstance(made, str)
     assert made["text"] == "就在今天跟朋友去吃，覺得湯頭很濃郁，可店員不太親切。"
     for before, after in zip(one.triplets, made["triplets"], strict=True):
@@ -322,12 +314,7 @@ def test_a_flipped_opinion_brings_its_polarity_and_valence() -> None:
     made = layer_row(one, make_trial(one.sentence, flipped, cues_of("zh")), "triplets", "m", "m")
     assert not isinstance(made, str)
     (told,) = made["triplets"]
-    assert (told["opinion"]["text"], told["opinion"]["spans"], told["polarity"], told["valence"]) == (
-        "軟趴趴",
-        [[4, 7]],
-        "NEG",
-        2.5,
-    )
+    assert (told["opinion"], told["polarity"], told["valence"]) == ({"text": "軟趴趴", "spans": [[4, 7]]}, "NEG", 2.5)
     assert (told["aspect"]["text"], told["aspect"]["spans"]) == ("炸雞", [[2, 4]])
 
 

@@ -268,13 +268,9 @@ def test_synonyms_keep_labels_names_and_words_of_grammar(net: Path) -> None:
     assert all("{" not in text and " battery ," in text and "BATTERY" in text for text in texts)
     replaced = {(one.text[edit.start : edit.end], edit.text) for told in found for edit in told.edits}
     assert replaced <= {
-        ("Movies", "Films"),
-        ("often", "frequently"),
-        ("buy", "purchase"),
-        ("film", "movie"),
-        ("Neat", "Tidy"),
+        ("Movies", "Films"), ("often", "frequently"), ("buy", "purchase"), ("film", "movie"), ("Neat", "Tidy"),
         ("Battery", "Pile"),
-    }
+    }  # fmt: skip
     assert len(replaced) > 3
     assert len({told.edits for told in found}) == len(found)
 

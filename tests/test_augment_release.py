@@ -106,12 +106,8 @@ def test_the_child_is_sound_and_holds_all_of_its_parent(parent: Path, child: Pat
 def test_the_manifest_says_where_it_comes_from(parent: Path, child: Path) -> None:
     told = opened(child).manifest
     about = told["augmentations"]["marked"]
-    assert (told["name"], told["version"], told["parent_name"], told["parent"]) == (
-        "tiny-augmented",
-        "0.1.0",
-        "tiny",
-        "0.1.0",
-    )
+    assert (told["name"], told["version"]) == ("tiny-augmented", "0.1.0")
+    assert (told["parent_name"], told["parent"]) == ("tiny", "0.1.0")
     assert about["parent"] | {"digest": ""} == {"name": "tiny", "version": "0.1.0", "digest": ""}
     assert len(about["parent"]["digest"]) == 64
     chosen = ("method", "signature", "model_digest", "seed", "view", "split")
@@ -322,13 +318,8 @@ def test_verify_finds_a_layer_that_was_wrong_when_it_was_written(
 
 def test_verify_finds_a_layer_row_that_leaks_a_held_out_text(child: Path, tmp_path: Path) -> None:
     leak = "滷肉飯油膩，湯也冷掉了！"
-    row = {
-        "text": leak,
-        "edits": [{"start": 0, "end": 25, "text": leak}],
-        "source_span": [0, 25],
-        "source_id": "a1",
-        "triplets": [],
-    }
+    edits = [{"start": 0, "end": 25, "text": leak}]
+    row = {"text": leak, "edits": edits, "source_span": [0, 25], "source_id": "a1", "triplets": []}
     found = verify(resealed(child, tmp_path, row))
     assert any("is a near-duplicate of data/t" in fault for fault in found), found
 
@@ -404,16 +395,9 @@ class Turning:
             told = next(mark for mark in one.marks if mark.kind == "opinion")
             polarity: Polarity = "NEG" if told.polarity == "POS" else "POS"
             words = {"POS": "很棒", "NEG": "很糟"}[polarity], "第一回"
-            yield tuple(
-                Rewrite(
-                    one.id,
-                    (Edit(told.start, told.end, word),),
-                    None,
-                    None,
-                    (Changed(told.start, told.end, word, polarity, 5.0),),
-                )
-                for word in words
-            )
+            place = told.start, told.end
+            changed = {word: (Changed(*place, word, polarity, 5.0),) for word in words}
+            yield tuple(Rewrite(one.id, (Edit(*place, word),), changed=changed[word]) for word in words)
 
 
 def test_a_flipped_triplet_that_the_judge_does_not_find_is_rejected(
@@ -441,12 +425,7 @@ def test_without_constraints_nobody_asks_whether_labels_hold_and_the_card_says_s
     made = augment.augment_release(plan(parent, tmp_path, method="turning", settings=free))
     assert any("第一回" in row["text"] for row in layer(made.path, "turning"))
     assert not {"flip-unconfirmed", "label-lost"} & set(made.reasons) and verify(made.path) == []
-    assert (
-        json.loads((made.path / "manifest.json").read_text("utf-8"))["augmentations"]["turning"]["config"][
-            "constraints"
-        ]
-        == "none"
-    )
+    assert opened(made.path).manifest["augmentations"]["turning"]["config"]["constraints"] == "none"
     assert "nobody asked whether they still hold" in (made.path / "README.md").read_text("utf-8")
 
 

@@ -226,21 +226,14 @@ def test_the_surest_are_kept_and_none_is_lost_on_a_tie() -> None:
     assert len(tied) == 16
     assert [one.reasons for one in tied] == [()] * 8 + [("rank",)] * 8
     rising = [replace(SURE, confidence=0.991 + i / 10000) for i in range(4)]
-    assert [one.reasons for one in sifted(candidates(4), rising, Thresholds(), Reference(), 2)] == [
-        ("rank",),
-        ("rank",),
-        (),
-        (),
-    ]
+    few = sifted(candidates(4), rising, Thresholds(), Reference(), 2)
+    assert [one.reasons for one in few] == [("rank",), ("rank",), (), ()]
 
 
 def test_a_candidate_of_another_label_takes_no_place_from_one_that_passes() -> None:
     readings = [replace(SURE, confidence=0.999, right=False), SURE, SURE]
-    assert [one.reasons for one in sifted(candidates(3), readings, Thresholds(), Reference(), 2)] == [
-        ("label",),
-        (),
-        (),
-    ]
+    told = sifted(candidates(3), readings, Thresholds(), Reference(), 2)
+    assert [one.reasons for one in told] == [("label",), (), ()]
 
 
 def test_twice_as_many_candidates_are_judged_as_may_stay_and_the_kept_come_in_order_with_their_confidence() -> None:
@@ -335,11 +328,8 @@ def test_filters_that_keep_nothing_say_which_of_them_did_it() -> None:
         "median confidence 0.748, perplexity 4.0; "
         "loosen perplexity, or switch it off with boostaug.by_perplexity = false"
     )
-    survive(
-        [JudgedCandidate(candidates(1)[0], SURE), JudgedCandidate(candidates(1)[0], SURE, ("label",))],
-        Thresholds(),
-        "boostaug",
-    )
+    (one,) = candidates(1)
+    survive([JudgedCandidate(one, SURE), JudgedCandidate(one, SURE, ("label",))], Thresholds(), "boostaug")
     survive([], Thresholds(), "boostaug")
 
 

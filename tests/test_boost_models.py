@@ -173,13 +173,7 @@ def test_sentence_labels_are_learnt_too_and_a_training_repeats_bit_by_bit_after_
 
 def test_boostaug_end_to_end_keeps_what_is_like_the_data(tmp_path: Path) -> None:
     data = english(50, 1)
-    options = {
-        "boostaug.epochs": 6,
-        "boostaug.folds": 3,
-        "boostaug.confidence": 0.8,
-        "threads": 1,
-        "boostaug.backend": "eda",
-    }
+    options = {"boostaug.epochs": 6, "boostaug.folds": 3, "boostaug.confidence": 0.8, "threads": 1}
     made = make_method(
         "boostaug", replace(make_settings(options), given=Given(sentences=data, language="en", models=tmp_path))
     )

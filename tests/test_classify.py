@@ -188,11 +188,8 @@ def test_glove_files_are_read_with_their_words_and_bad_lines_are_told(tmp_path: 
     path = tmp_path / "glove.txt"
     path.write_text("the 1 0 0\n. . . 0 1 0\nSoup 0 0 2\n", encoding="utf-8")
     found = inputs.read_glove(path, ["the", "soup", ". . ."])
-    assert {word: one.tolist() for word, one in found.items()} == {
-        "the": [1, 0, 0],
-        ". . .": [0, 1, 0],
-        "soup": [0, 0, 2],
-    }
+    vectors = {word: one.tolist() for word, one in found.items()}
+    assert vectors == {"the": [1, 0, 0], ". . .": [0, 1, 0], "soup": [0, 0, 2]}
     made = inputs.table({"the": 2, "soup": 3, "new": 4}, found, 3, seed=1)
     assert made[2].tolist() == pytest.approx([0.75, 0, 0]), "scaled to a mean length of 1"
     assert made[0].tolist() == [0, 0, 0]
@@ -229,13 +226,8 @@ def squad(path: Path, n: int) -> Path:
     asked = []
     for i, (text, found) in enumerate(opinions(n, 9)):
         thing = found[0][0]
-        qas = [
-            {
-                "id": f"q{i}",
-                "question": "what comes first ?",
-                "answers": [{"text": thing, "answer_start": text.index(thing)}],
-            }
-        ]
+        answers = [{"text": thing, "answer_start": text.index(thing)}]
+        qas = [{"id": f"q{i}", "question": "what comes first ?", "answers": answers}]
         asked.append({"context": text, "qas": qas})
     path.write_text(json.dumps({"data": [{"paragraphs": asked}]}), encoding="utf-8")
     return path
@@ -319,11 +311,8 @@ def test_a_text_longer_than_the_encoder_has_places_for_is_cut(bert: dict[str, Pa
 def test_bert_pt_is_trained_on_domain_text_and_on_reading_comprehension_first(
     bert: dict[str, Path], tmp_path: Path
 ) -> None:
-    means = Means(
-        str(bert["bert"]),
-        domain=tuple(text for text, _ in opinions(20, 7)),
-        comprehension=squad(tmp_path / "squad", 12),
-    )
+    domain = tuple(text for text, _ in opinions(20, 7))
+    means = Means(str(bert["bert"]), domain=domain, comprehension=squad(tmp_path / "squad", 12))
     train, choice = items("ate", 20, 1), chosen(f"bert-pt={bert['bert']}", "ate", "en")
     model = learn(choice, "ate", train, [], 1, tmp_path / "a", means, replace(choice.config, epochs=1))
     assert model.facts["post_texts"] == len({text for text, _ in opinions(20, 7)} | {item.text for item in train})

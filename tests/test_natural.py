@@ -44,11 +44,8 @@ def test_an_adverb_an_opener_and_a_closer_come_only_where_their_neighbours_stood
 
 
 def test_in_simplified_script_what_comes_is_simplified_though_the_texts_are_not() -> None:
-    assert made(sentence("汤头 很 浓 。", "汤头"), "insertion") == {
-        "汤头也很浓。",
-        "整体来说汤头很浓。",
-        "汤头很浓喔。",
-    }
+    said = made(sentence("汤头 很 浓 。", "汤头"), "insertion")
+    assert said == {"汤头也很浓。", "整体来说汤头很浓。", "汤头很浓喔。"}
 
 
 def test_nothing_comes_that_stands_there_already_or_into_a_label() -> None:

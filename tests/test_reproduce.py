@@ -121,14 +121,8 @@ def test_the_commands_of_iterative_weak_supervision_run(cache: Path, monkeypatch
     put_ckip(cache, monkeypatch)
     with open("reviews.csv", "w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["id", "text"], *([f"r{n}", text] for n, text in enumerate(REVIEWS))])
-    questions = [
-        {
-            "id": f"q{n}",
-            "question": f"{FOOD[n % 6]}怎麼樣？",
-            "answers": [{"text": WORDS[(n + n // 6) % 6], "answer_start": 3}],
-        }
-        for n in range(len(REVIEWS))
-    ]
+    answers = [[{"text": WORDS[(n + n // 6) % 6], "answer_start": 3}] for n in range(len(REVIEWS))]
+    questions = [{"id": f"q{n}", "question": f"{FOOD[n % 6]}怎麼樣？", "answers": own} for n, own in enumerate(answers)]
     paragraphs = [{"context": text, "qas": [asked]} for text, asked in zip(REVIEWS, questions, strict=True)]
     Path("DRCD_training.json").write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}), "utf-8")
     small = ["ingest.test_count=3", "ingest.valid_count=3", "self_train.iterations=0", "paper.max_output=12",
@@ -216,13 +210,8 @@ def write_sets() -> None:
     Path("glove.840B.300d.txt").write_text(
         "".join(f"{word} {n % 3}.5 -1.0 {n % 5}.0 0.25\n" for n, word in enumerate(words)), "utf-8"
     )
-    paragraphs = [
-        {
-            "context": text,
-            "qas": [{"id": str(n), "question": "what?", "answers": [{"text": "number", "answer_start": 0}]}],
-        }
-        for n, text in enumerate(texts)
-    ]
+    asked = {"question": "what?", "answers": [{"text": "number", "answer_start": 0}]}
+    paragraphs = [{"context": text, "qas": [{"id": str(n)} | asked]} for n, text in enumerate(texts)]
     Path("squad.json").write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}), "utf-8")
     Path("spelling_en.txt").write_text("number nummer\nrather rathar rahter\noften offen\n", "utf-8")
     synsets = {"noun": [["number", "figure"]], "adv": [["often", "frequently"]]}
