@@ -97,21 +97,15 @@ SHARED = frozenset({"seed", "threads", "device", "constraints", "redraws", "flue
 
 
 _AS_BERT = "take `bert` with `bert.share=0.1`, which is nearest to it"
-_LIKELIEST = "the likeliest beams count"
 GONE = {
     "again": "a word always gives way to another one",
-    "batch": "batches are counted in tokens",
-    "batch_tokens": "batches are counted in tokens",
-    "decoder": "the embedded network has one layer on either side",
-    "each": _LIKELIEST,
-    "encoder": "the embedded network has one layer on either side",
+    **dict.fromkeys(("batch", "batch_tokens"), "batches are counted in tokens"),
+    **dict.fromkeys(("decoder", "encoder"), "the embedded network has one layer on either side"),
+    **dict.fromkeys(("each", "fitting", "least_fit", "most_surprise"), "the likeliest beams count"),
     "find": "attention finds the words that make a label",
-    "fitting": _LIKELIEST,
     "keep": "what no method may touch is for `--keep` to say",
     "kinds": "a dictionary of misspellings is used alone",
     "labels": "a word is told the labels that the view has",
-    "least_fit": _LIKELIEST,
-    "most_surprise": _LIKELIEST,
     "operations": "all four take turns",
     "opposite": "polarities turn round, and sorted labels from the end",
     "patience": "a training ends where its validation loss no longer falls",
