@@ -7,7 +7,8 @@ from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
-from builder.augment.constraints import Cues, chinese, english_cues
+from builder.augment import constraints
+from builder.augment.constraints import Cues
 from builder.augment.methods.eda import Eda
 from builder.augment.records import Edit, Mark, Method, Rewrite, Sentence
 from builder.core.records import POLARITIES
@@ -104,6 +105,16 @@ def sentence(marked: str, language: str = "en", label: str | None = None) -> Sen
     return Sentence("s", text, tuple(words), tuple(marks), label, language)  # type: ignore[arg-type]
 
 
+def chinese(cut: str, *marked: str, name: str = "") -> Sentence:
+    """`湯頭 很 濃` as a sentence of these words, with some of them marked as aspects."""
+    words, text = [], ""
+    for word in cut.split():
+        words.append((len(text), len(text) + len(word)))
+        text += word
+    marks = (Mark(text.index(one), text.index(one) + len(one), "aspect", "POS") for one in marked)
+    return Sentence(name or text, text, tuple(words), tuple(sorted(marks, key=lambda mark: mark.start)))
+
+
 def candidate(source: Sentence, *replaced: tuple[str, str]) -> Rewrite:
     """The source with the first place of each word replaced; "" before a word inserts in front of it:
     ("+word", "new ").
@@ -115,9 +126,31 @@ def candidate(source: Sentence, *replaced: tuple[str, str]) -> Rewrite:
     return Rewrite(source.id, tuple(sorted(edits, key=lambda one: one.start)))
 
 
+def write_wordnet(
+    folder: Path,
+    synsets: dict[str, list[list[str]]],
+    exceptions: dict[str, str] | None = None,
+    counts: str = "",
+    ends: str = "\n",
+) -> Path:
+    """A WordNet of some words in its own format; `ends`: the line ends, which some copies have otherwise."""
+    folder.mkdir(parents=True)
+    for name, kind in (("noun", "n"), ("verb", "v"), ("adj", "a"), ("adv", "r")):
+        data, index = "", "  1 licence\n"
+        for words in synsets.get(name, []):
+            index += "".join(f"{word.partition('(')[0]} {kind} 1 0 1 0 {len(data):08d}  \n" for word in words)
+            listed = " ".join(f"{word} 0" for word in words)
+            data += f"{len(data):08d} 00 {kind} {len(words):02x} {listed} 000 | said\n"
+        (folder / f"data.{name}").write_bytes(data.replace("\n", ends).encode())
+        (folder / f"index.{name}").write_text(index, "utf-8")
+        (folder / f"{name}.exc").write_text((exceptions or {}).get(name, ""), "utf-8")
+    (folder / "cntlist.rev").write_text(counts, "utf-8")
+    return folder
+
+
 @cache
 def cues_of(language: str) -> Cues:
-    return english_cues() if language == "en" else chinese(load_lexicon())
+    return constraints.english_cues() if language == "en" else constraints.chinese(load_lexicon())
 
 
 def eda_alone(method: Method, operation: str) -> Eda:

@@ -137,11 +137,8 @@ def test_the_best_is_the_likeliest_other_token_and_samples_follow_the_distributi
     with torch.no_grad():
         network.bias[SPECIAL:] = torch.tensor([3.0, 2.0, 1.0, 0.0])  # type: ignore[index]
     with torch.inference_mode():
-        expected = (
-            torch.log_softmax(network.eval().log_probabilities([Blank((7, MASK, 8), (0,) * 3, (1,))])[0][SPECIAL:], -1)
-            .exp()
-            .tolist()
-        )
+        logits = network.eval().log_probabilities([Blank((7, MASK, 8), (0,) * 3, (1,))])[0][SPECIAL:]
+        expected = logits.softmax(-1).tolist()
     best = Fill((7, 6, 8), (0,) * 3, (((1,), (1,)),), frozenset(), 1, 0.0)
     likeliest = SPECIAL + expected.index(max(expected))
     assert next(fill(network, [best], units, 1))[1][0] == {1: likeliest}
@@ -163,11 +160,8 @@ def test_marks_stay_and_candidates_differ(method: Replacing) -> None:
         texts = [applied(sentence.text, one.edits) for one in candidates]
         assert sentence.text not in texts
         assert len(set(texts)) == len(texts)
-        assert all(
-            moved((mark.start, mark.end), one.edits) == (mark.start, mark.end)
-            for mark in sentence.marks
-            for one in candidates
-        )
+        spans = [(mark.start, mark.end) for mark in sentence.marks]
+        assert all(moved(span, one.edits) == span for span in spans for one in candidates)
         for one in candidates:
             assert sum(edit.end - edit.start for edit in one.edits) <= 3, "one word"
 

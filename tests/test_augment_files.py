@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from augmenting import eda_alone, sentence
+from augmenting import eda_alone, sentence, write_wordnet
 from conftest import Command
 
 from builder.augment.constraints import english_cues, make_trial
@@ -108,15 +108,9 @@ def test_in_apc_the_other_aspects_of_a_sentence_are_kept_too() -> None:
         ("tsv", "sentence\tlabel\n" + "a" * 200_000 + "\tx\n", "line 2"),
     ],
 )
-def test_a_line_that_is_not_of_the_format_is_named(
-    tmp_path: Path, here: Command, name: str, content: str, where: str
-) -> None:
-    (tmp_path / "in").write_text(content, encoding="utf-8")
-    words = ["augment", "synonym", "--input", tmp_path / "in", "--format", name, "--output", tmp_path / "out"]
-    ran = here(*words, "--workdir", tmp_path, "--strict")
-    assert f"{tmp_path}/in: {where}: " in ran.error
-    assert FORMATS[name].about.replace("  ", " ") in ran.error
-    assert not (tmp_path / "out").exists()
+def test_a_line_that_is_not_of_the_format_is_named(name: str, content: str, where: str) -> None:
+    with pytest.raises(ValueError, match=f"^{where}: "):
+        FORMATS[name].read(content, language_of(content))
 
 
 SOUND = {
@@ -163,7 +157,8 @@ def test_a_faulty_sentence_is_named_counted_and_left_out_alone(
     held = [item.sentence.text for item in FORMATS[name].read(target.read_text("utf-8"), "en")]
     assert held[0] in ("soup is hot", "the soup is hot")
     assert not any("tea" in text or "aaa" in text for text in held), "the sources stand in the output without it"
-    assert f"{source}: line {line + tagged}: " in here(*words, "--strict").error
+    strict = here(*words, "--strict").error
+    assert f"{source}: line {line + tagged}: " in strict and FORMATS[name].about in strict
     source.write_text(gap.join((SOUND[name], other)), encoding="utf-8")
     (tmp_path / "held").write_text(faulty, encoding="utf-8")
     assert here(*words, "--held-out", tmp_path / "held").code == 2, "what cannot be read cannot be held out"
@@ -220,27 +215,15 @@ def test_the_language_is_seen_from_the_letters() -> None:
 @pytest.fixture
 def net(tmp_path: Path) -> Path:
     """A WordNet of a few words in its own format, with the other line ends that some copies have."""
-    folder = tmp_path / "dict"
-    folder.mkdir()
     synsets = {
-        "noun": [("n", ["movie", "film", "picture_show"]), ("n", ["battery", "pile"]), ("n", ["child", "kid"])],
-        "verb": [("v", ["buy", "purchase"]), ("v", ["film", "shoot"])],
-        "adj": [("a", ["tidy(p)", "neat"])],
-        "adv": [("r", ["often", "frequently"])],
+        "noun": [["movie", "film", "picture_show"], ["battery", "pile"], ["child", "kid"]],
+        "verb": [["buy", "purchase"], ["film", "shoot"]],
+        "adj": [["tidy(p)", "neat"]],
+        "adv": [["often", "frequently"]],
     }
-    for name, listed in synsets.items():
-        data, index, at = "", "", 0
-        for kind, words in listed:
-            line = f"{at:08d} 00 {kind} {len(words):02x} " + " ".join(f"{word} 0" for word in words) + " 000 | said\n"
-            index += "".join(f"{word.partition('(')[0]} {kind} 1 0 1 0 {at:08d}  \n" for word in words)
-            data, at = data + line, at + len(line)
-        (folder / f"data.{name}").write_bytes(data.replace("\n", "\r\n").encode())
-        (folder / f"index.{name}").write_text("  1 licence\n" + index, encoding="utf-8")
-        (folder / f"{name}.exc").write_text(
-            "children child\n" if name == "noun" else "bought buy\n" if name == "verb" else "", encoding="utf-8"
-        )
-    (folder / "cntlist.rev").write_text("film%1:10:00:: 1 9\nfilm%2:36:00:: 1 2\n", encoding="utf-8")
-    return folder
+    exceptions = {"noun": "children child\n", "verb": "bought buy\n"}
+    counts = "film%1:10:00:: 1 9\nfilm%2:36:00:: 1 2\n"
+    return write_wordnet(tmp_path / "dict", synsets, exceptions, counts, "\r\n")
 
 
 def test_wordnet_answers_in_the_words_own_inflection(net: Path) -> None:
@@ -272,12 +255,8 @@ def test_without_wordnet_english_synonyms_say_how_to_have_it(monkeypatch: pytest
 
 
 def english(net: Path) -> synonym.Synonym:
-    made = make_method(
-        "synonym",
-        replace(make_settings({"synonym.wordnet": str(net), "synonym.rate": 0.5}), given=Given(language="en")),
-    )
-    assert isinstance(made, synonym.Synonym)
-    return made
+    settings = make_settings({"synonym.wordnet": str(net), "synonym.rate": 0.5})
+    return make_method("synonym", replace(settings, given=Given(language="en")))  # type: ignore[return-value]
 
 
 def test_synonyms_keep_labels_names_and_words_of_grammar(net: Path) -> None:
@@ -289,13 +268,9 @@ def test_synonyms_keep_labels_names_and_words_of_grammar(net: Path) -> None:
     assert all("{" not in text and " battery ," in text and "BATTERY" in text for text in texts)
     replaced = {(one.text[edit.start : edit.end], edit.text) for told in found for edit in told.edits}
     assert replaced <= {
-        ("Movies", "Films"),
-        ("often", "frequently"),
-        ("buy", "purchase"),
-        ("film", "movie"),
-        ("Neat", "Tidy"),
+        ("Movies", "Films"), ("often", "frequently"), ("buy", "purchase"), ("film", "movie"), ("Neat", "Tidy"),
         ("Battery", "Pile"),
-    }
+    }  # fmt: skip
     assert len(replaced) > 3
     assert len({told.edits for told in found}) == len(found)
 
@@ -329,7 +304,6 @@ def test_a_word_that_both_scripts_share_is_replaced_in_the_script_of_its_text(na
 
 def test_opinion_words_stand_for_each_other_where_half_of_their_characters_are_the_same() -> None:
     method = make_method("synonym", make_settings({}))
-    assert isinstance(method, synonym.Synonym)
     for word in ("焦香", "晚了半個小時"):
         found = method.thesaurus.synonyms(word)
         assert found
@@ -340,7 +314,6 @@ def test_a_thesaurus_in_the_layout_of_cilin_is_read(tmp_path: Path) -> None:
     path = tmp_path / "sets.txt"
     path.write_text("Aa01A01= 湯匙 調羹\nAa01A02# 蘋果 香蕉\n筷子 箸\n", encoding="utf-8")
     method = make_method("synonym", make_settings({"synonym.thesaurus": str(path)}))
-    assert isinstance(method, synonym.Synonym)
     assert [list(method.thesaurus.synonyms(word)) for word in ("湯匙", "蘋果", "筷子")] == [["調羹"], [], ["箸"]]
     assert method.signature != make_method("synonym", make_settings({})).signature
 

@@ -83,6 +83,12 @@ def layer(release: Path, name: str = "marked") -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="session")
+def texts(parent: Path) -> dict[str, str]:
+    rows = map(json.loads, (parent / "data" / "train.jsonl").read_text("utf-8").splitlines())
+    return {row["id"]: row["text"] for row in rows}
+
+
+@pytest.fixture(scope="session")
 def child(parent: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(settings.METHODS, "marked", ("a number in front", "test_augment_release:load"))
@@ -100,12 +106,8 @@ def test_the_child_is_sound_and_holds_all_of_its_parent(parent: Path, child: Pat
 def test_the_manifest_says_where_it_comes_from(parent: Path, child: Path) -> None:
     told = opened(child).manifest
     about = told["augmentations"]["marked"]
-    assert (told["name"], told["version"], told["parent_name"], told["parent"]) == (
-        "tiny-augmented",
-        "0.1.0",
-        "tiny",
-        "0.1.0",
-    )
+    assert (told["name"], told["version"]) == ("tiny-augmented", "0.1.0")
+    assert (told["parent_name"], told["parent"]) == ("tiny", "0.1.0")
     assert about["parent"] | {"digest": ""} == {"name": "tiny", "version": "0.1.0", "digest": ""}
     assert len(about["parent"]["digest"]) == 64
     chosen = ("method", "signature", "model_digest", "seed", "view", "split")
@@ -115,11 +117,7 @@ def test_the_manifest_says_where_it_comes_from(parent: Path, child: Path) -> Non
     assert about["measures"]["triplets still found"]["rules"]["found in what was kept"] > 0.5
 
 
-def test_every_row_names_its_source_and_its_edits(parent: Path, child: Path) -> None:
-    texts = {
-        row["id"]: row["text"]
-        for row in map(json.loads, (parent / "data" / "train.jsonl").read_text("utf-8").splitlines())
-    }
+def test_every_row_names_its_source_and_its_edits(texts: dict[str, str], child: Path) -> None:
     rows = layer(child)
     assert rows
     for row in rows:
@@ -148,16 +146,11 @@ def test_a_near_duplicate_of_a_held_out_text_is_rejected() -> None:
     assert augment._near(held, ["完全是另一句話，跟它無關", "週末排隊排很久啊，燒餅倒是香。"]) == {1}
 
 
-def test_the_same_input_gives_the_same_bytes_whatever_the_order_and_the_workers(
+def test_the_same_input_gives_the_same_bytes_however_it_is_cut(
     parent: Path, child: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run, "CHUNK", 3)
     assert contents(augment.augment_release(plan(parent, tmp_path)).path) == contents(child)
-    sentences = [Sentence(str(n), "text", ()) for n in range(5)]
-    one, other = Marked(), Marked()
-    forwards = dict(zip([s.id for s in sentences], one.propose(sentences, 2, 7), strict=True))
-    backwards = dict(zip([s.id for s in sentences[::-1]], other.propose(sentences[::-1], 2, 7), strict=True))
-    assert forwards == backwards
 
 
 def test_synonyms_by_two_processes_are_those_of_one(
@@ -197,14 +190,6 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(
     ASKED.clear()
     assert augment.augment_release(plan(parent, tmp_path)).before
     assert ASKED == []
-
-
-def test_a_chunk_that_is_damaged_is_made_again(parent: Path, child: Path, tmp_path: Path) -> None:
-    augment.augment_release(plan(parent, tmp_path))
-    (chunk,) = (tmp_path / "work" / "augment").glob("marked-*/000000.json")
-    chunk.write_text("[[", encoding="utf-8")
-    shutil.rmtree(tmp_path / "out")
-    assert contents(augment.augment_release(plan(parent, tmp_path)).path) == contents(child)
 
 
 def test_other_settings_make_the_next_version_and_a_taken_one_is_refused(parent: Path, tmp_path: Path) -> None:
@@ -285,11 +270,9 @@ def test_the_metadata_is_valid_croissant(child: Path) -> None:
         ({"aspects": [{"text": "湯", "spans": [[0, 1]], "polarity": None}]}, "aspect '湯' is not at"),
     ],
 )
-def test_verify_holds_a_row_to_its_lineage(child: Path, parent: Path, change: dict[str, Any], fault: str) -> None:
-    texts = {
-        row["id"]: row["text"]
-        for row in map(json.loads, (parent / "data" / "train.jsonl").read_text("utf-8").splitlines())
-    }
+def test_verify_holds_a_row_to_its_lineage(
+    child: Path, texts: dict[str, str], change: dict[str, Any], fault: str
+) -> None:
     row = layer(child)[0]
     assert list(faults(row, "marked", texts)) == []
     told = list(faults(row | change, "marked", texts))
@@ -335,13 +318,8 @@ def test_verify_finds_a_layer_that_was_wrong_when_it_was_written(
 
 def test_verify_finds_a_layer_row_that_leaks_a_held_out_text(child: Path, tmp_path: Path) -> None:
     leak = "滷肉飯油膩，湯也冷掉了！"
-    row = {
-        "text": leak,
-        "edits": [{"start": 0, "end": 25, "text": leak}],
-        "source_span": [0, 25],
-        "source_id": "a1",
-        "triplets": [],
-    }
+    edits = [{"start": 0, "end": 25, "text": leak}]
+    row = {"text": leak, "edits": edits, "source_span": [0, 25], "source_id": "a1", "triplets": []}
     found = verify(resealed(child, tmp_path, row))
     assert any("is a near-duplicate of data/t" in fault for fault in found), found
 
@@ -388,7 +366,7 @@ def test_a_release_that_fails_verify_is_refused(parent: Path, tmp_path: Path, he
         (["bert", "--release", "R", "--set", "word_embs.rate=0.1"], "unknown key 'word_embs.rate'; take `bert` with"),
         (["cbert", "--release", "R", "--set", "cbert.replacement=best"], "leave it out: `temperature=0` takes"),
         (["gpt2", "--release", "R", "--set", "gpt2.threads=4"], "leave it out: `--set threads=4` is for all"),
-        (["synonym", "--release", "R", "--set", "synonym.thesaurus=missing.txt"], "no thesaurus that can be read"),
+        (["synonym", "--release", "R", "--set", "synonym.thesaurus=missing.txt"], "missing.txt: cannot be read"),
         (["synonym", "--release", "nowhere"], "no manifest.json here"),
     ],
 )
@@ -417,16 +395,9 @@ class Turning:
             told = next(mark for mark in one.marks if mark.kind == "opinion")
             polarity: Polarity = "NEG" if told.polarity == "POS" else "POS"
             words = {"POS": "很棒", "NEG": "很糟"}[polarity], "第一回"
-            yield tuple(
-                Rewrite(
-                    one.id,
-                    (Edit(told.start, told.end, word),),
-                    None,
-                    None,
-                    (Changed(told.start, told.end, word, polarity, 5.0),),
-                )
-                for word in words
-            )
+            place = told.start, told.end
+            changed = {word: (Changed(*place, word, polarity, 5.0),) for word in words}
+            yield tuple(Rewrite(one.id, (Edit(*place, word),), changed=changed[word]) for word in words)
 
 
 def test_a_flipped_triplet_that_the_judge_does_not_find_is_rejected(
@@ -454,12 +425,7 @@ def test_without_constraints_nobody_asks_whether_labels_hold_and_the_card_says_s
     made = augment.augment_release(plan(parent, tmp_path, method="turning", settings=free))
     assert any("第一回" in row["text"] for row in layer(made.path, "turning"))
     assert not {"flip-unconfirmed", "label-lost"} & set(made.reasons) and verify(made.path) == []
-    assert (
-        json.loads((made.path / "manifest.json").read_text("utf-8"))["augmentations"]["turning"]["config"][
-            "constraints"
-        ]
-        == "none"
-    )
+    assert opened(made.path).manifest["augmentations"]["turning"]["config"]["constraints"] == "none"
     assert "nobody asked whether they still hold" in (made.path / "README.md").read_text("utf-8")
 
 

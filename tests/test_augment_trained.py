@@ -105,6 +105,8 @@ def test_a_base_of_the_wrong_kind_says_what_it_is(kind: str, base: str, called: 
         ("cbert.k", 0), ("cbert.share", 1.0), ("cbert.temperature", -1.0), ("context.probability", 0.0),
         ("context.width", 0), ("gpt2.beams", 0), ("masked_seq2seq.r", 0.0), ("masked_seq2seq.r", 1.5),
         ("masked_seq2seq.masking", "some"), ("masked_seq2seq.beams", 0), ("masked_seq2seq.most", -1),
+        ("boostaug.confidence", 1.5), ("monoaug.perplexity", 0.0), ("boostaug.oversample", 0), ("eda.rate", 0.0),
+        ("eda.rate", 1.5), ("spelling.rate", 1.5), ("split.rate", 0.0),
         ("style_transfer.words", 0), ("style_transfer.share", 0.0), ("style_transfer.temperature", -1.0),
     ],
 )  # fmt: skip

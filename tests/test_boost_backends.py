@@ -11,57 +11,27 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from augmenting import eda_alone
+from augmenting import chinese, eda_alone, sentence
 
 from builder.augment.methods import eda, spelling
-from builder.augment.records import Mark, Method, Sentence, applied, moved
+from builder.augment.records import Method, Sentence, applied, moved
 from builder.augment.settings import AugmentSettings, Given, make_method, make_settings
 from builder.core.errors import ConfigError, InputError, install_command
 
-ENGLISH = (
-    "The friendly waiter brought a large pizza quickly , but the soup was cold and the bill came late .",
-    "I really enjoyed the quiet garden and the fresh bread .",
-    "good",
-    "We waited an hour for two small plates !",
+EN = tuple(
+    replace(sentence(text), id=f"e{n}")
+    for n, text in enumerate((
+        "The friendly waiter brought a large {pizza|aspect|POS} quickly , but the soup was cold and the bill late .",
+        "I really enjoyed the {quiet garden|aspect|POS} and the fresh bread .",
+        "good",
+        "We waited an hour for two small plates !",
+    ))
+)  # fmt: skip
+ZH = (
+    chinese("這 家 店 的 湯頭 真的 很 好喝 ， 麵 也 非常 有 彈性 。", "湯頭", "麵", name="z0"),
+    chinese("服務 人員 態度 親切 ， 環境 乾淨 舒適 ， 價格 也 便宜 。", "環境", name="z1"),
+    chinese("甜點 普通 ， 飲料 太 甜 了 。", name="z2"),
 )
-CHINESE = (
-    ("這 家 店 的 湯頭 真的 很 好喝 ， 麵 也 非常 有 彈性 。", ("湯頭", "麵")),
-    ("服務 人員 態度 親切 ， 環境 乾淨 舒適 ， 價格 也 便宜 。", ("環境",)),
-    ("甜點 普通 ， 飲料 太 甜 了 。", ()),
-)
-
-
-def english(text: str, id: str, marked: str = "") -> Sentence:
-    words = tuple(match.span() for match in re.finditer(r"\S+", text))
-    marks = (
-        tuple(Mark(match.start(), match.end(), "aspect", "POS") for match in re.finditer(re.escape(marked), text))
-        if marked
-        else ()
-    )
-    return Sentence(id, text, words, marks, None, "en")
-
-
-def chinese(cut: str, id: str, marked: tuple[str, ...] = ()) -> Sentence:
-    words, text = [], ""
-    for word in cut.split():
-        words.append((len(text), len(text) + len(word)))
-        text += word
-    marks = tuple(
-        sorted(
-            (Mark(text.index(one), text.index(one) + len(one), "aspect", "POS") for one in marked),
-            key=lambda mark: mark.start,
-        )
-    )
-    return Sentence(id, text, tuple(words), marks)
-
-
-EN = (
-    english(ENGLISH[0], "e0", "pizza"),
-    english(ENGLISH[1], "e1", "quiet garden"),
-    english(ENGLISH[2], "e2"),
-    english(ENGLISH[3], "e3"),
-)
-ZH = tuple(chinese(cut, f"z{i}", marked) for i, (cut, marked) in enumerate(CHINESE))
 
 
 def method(name: str, language: str, **options: object) -> Method:
@@ -81,17 +51,17 @@ def test_candidates_differ_from_their_source_and_from_each_other_and_leave_every
     found = list(method(name, sentences[0].language).propose(sentences, 8, 3))
     assert len(found) == len(sentences)
     assert sum(map(len, found)) > 12
-    for sentence, row in zip(sentences, found, strict=True):
-        texts = [applied(sentence.text, one.edits) for one in row]
+    for source, row in zip(sentences, found, strict=True):
+        texts = [applied(source.text, one.edits) for one in row]
         assert len({one.edits for one in row}) == len(row) <= 8
         for candidate, text in zip(row, texts, strict=True):
-            assert text != sentence.text
-            assert candidate.source == sentence.id
+            assert text != source.text
+            assert candidate.source == source.id
             assert all(a.end <= b.start for a, b in zip(candidate.edits, candidate.edits[1:], strict=False))
-            for mark in sentence.marks:
+            for mark in source.marks:
                 span = moved((mark.start, mark.end), candidate.edits)
                 assert span is not None
-                assert text[slice(*span)] == sentence.text[mark.start : mark.end]
+                assert text[slice(*span)] == source.text[mark.start : mark.end]
 
 
 @pytest.mark.parametrize("name", ["eda", "spelling", "split"])
@@ -104,8 +74,8 @@ def test_what_is_chosen_for_a_sentence_depends_on_the_seed_and_the_sentence_alon
 
 
 def test_eda_changes_a_tenth_of_the_words_and_one_at_least() -> None:
-    long = english(" ".join(f"w{i}x" for i in range(40)), "long")
-    for one in next(iter(operation("en", "deletion").propose([english("alpha beta gamma", "short")], 3, 1))):
+    long = sentence(" ".join(f"w{i}x" for i in range(40)))
+    for one in next(iter(operation("en", "deletion").propose([sentence("alpha beta gamma")], 3, 1))):
         assert len(one.edits) == 1
     swaps = next(iter(operation("en", "swap").propose([long], 4, 1)))
     assert all(2 <= len(one.edits) <= 8 for one in swaps), "four swaps move eight words at most"
@@ -119,42 +89,40 @@ def test_eda_takes_its_operations_in_turn() -> None:
 
 
 def test_eda_replaces_an_opinion_by_one_of_its_category_and_never_by_its_opposite() -> None:
-    sentence = chinese("環境 乾淨", "c", ("環境",))
-    found = next(iter(operation("zh", "synonym").propose([sentence], 6, 1)))
+    clean = chinese("環境 乾淨", "環境")
+    found = next(iter(operation("zh", "synonym").propose([clean], 6, 1)))
     assert found
     from builder.language.lexicon.resources import load_lexicon
 
     known = load_lexicon().opinions
     for one in found:
-        word = applied(sentence.text, one.edits)[2:]
+        word = applied(clean.text, one.edits)[2:]
         assert known[word].category == known["乾淨"].category
 
 
 def test_deleting_neighbours_or_the_last_word_leaves_no_double_space() -> None:
-    sentence = english("alpha beta gamma delta", "d")
+    four = sentence("alpha beta gamma delta")
     for rate in (0.1, 0.6, 0.9):
         for seed in range(20):
-            for one in next(iter(operation("en", "deletion", rate=rate).propose([sentence], 2, seed))):
-                text = applied(sentence.text, one.edits)
+            for one in next(iter(operation("en", "deletion", rate=rate).propose([four], 2, seed))):
+                text = applied(four.text, one.edits)
                 assert text.strip() == text
                 assert "  " not in text
                 assert text.split(), "one word stays"
 
 
 def test_nothing_is_inserted_into_a_mark() -> None:
-    sentence = english("the very long aspect phrase tasted great today", "m", "very long aspect phrase")
+    marked = sentence("the {very long aspect phrase|aspect|POS} tasted great today")
     for seed in range(30):
-        for one in next(iter(operation("en", "insertion").propose([sentence], 4, seed))):
-            assert "very long aspect phrase" in applied(sentence.text, one.edits)
+        for one in next(iter(operation("en", "insertion").propose([marked], 4, seed))):
+            assert "very long aspect phrase" in applied(marked.text, one.edits)
 
 
 def test_a_sentence_whose_words_are_all_labelled_has_no_candidates() -> None:
-    whole = english("great soup", "w", "great soup")
-    assert [list(method(name, "en").propose([whole], 3, 1)) for name in ("eda", "spelling", "split")] == [
-        [()],
-        [()],
-        [()],
-    ]
+    whole = sentence("{great soup|aspect|POS}")
+    assert {name: list(method(name, "en").propose([whole], 3, 1)) for name in ("eda", "split")} == {
+        "eda": [()], "split": [()],
+    }  # fmt: skip
 
 
 def test_chinese_is_misspelt_by_characters_of_one_sound_or_of_one_shape() -> None:
@@ -162,7 +130,7 @@ def test_chinese_is_misspelt_by_characters_of_one_sound_or_of_one_shape() -> Non
 
     random = Random(1)
     for word in ("服務", "湯頭", "親切", "便宜"):
-        sound, shape = spelling.by_sound(word, random), spelling.by_shape(word, random)
+        sound, shape = (spelling.by_likeness(like, word, random) for like in (spelling.same_sound, spelling.same_shape))
         for found in (sound, shape):
             assert found
             assert len(found) == len(word)
@@ -212,9 +180,9 @@ def test_a_slip_on_the_keyboard_stays_near_the_key_and_spares_the_first_letter()
 
 
 def test_english_words_are_split_by_a_space_and_chinese_ones_by_a_space_or_into_components() -> None:
-    for sentence in EN[:2]:
-        for one in next(iter(method("split", "en").propose([sentence], 6, 1))):
-            assert applied(sentence.text, one.edits).replace(" ", "") == sentence.text.replace(" ", "")
+    for source in EN[:2]:
+        for one in next(iter(method("split", "en").propose([source], 6, 1))):
+            assert applied(source.text, one.edits).replace(" ", "") == source.text.replace(" ", "")
             assert all(len(edit.text) >= spelling.LEAST + 1 for edit in one.edits)
     texts = {
         edit.text
@@ -225,13 +193,6 @@ def test_english_words_are_split_by_a_space_and_chinese_ones_by_a_space_or_into_
     }
     assert any(" " in text for text in texts)
     assert any(" " not in text and len(text) == 3 for text in texts), texts
-
-
-@pytest.mark.parametrize("key", ["eda.rate", "spelling.rate", "split.rate"])
-@pytest.mark.parametrize("value", [0.0, 1.5])
-def test_a_rate_out_of_range_is_refused(key: str, value: float) -> None:
-    with pytest.raises(ConfigError, match=key):
-        make_settings({key: value})
 
 
 @pytest.mark.parametrize("name", ["spelling", "split"])
@@ -258,8 +219,7 @@ def test_a_dictionary_of_misspellings_is_read_as_nlpaug_writes_it(tmp_path: Path
     settings = make_settings({"spelling.dictionary": str(file)})
     made = make_method("spelling", replace(settings, given=Given(language="en")))
     text = "Waiter and soup"
-    sentence = Sentence("a", text, ((0, 6), (7, 10), (11, 15)), (), None, "en")
-    (candidates,) = made.propose([sentence], 3, 1)
+    (candidates,) = made.propose([sentence(text)], 3, 1)
     assert {applied(text, one.edits) for one in candidates} == {"Waitor and soup"}, "only what the dictionary knows"
     file.write_text("waiter waytor\n", "utf-8")
     assert make_method("spelling", settings).signature != made.signature

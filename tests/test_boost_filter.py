@@ -30,7 +30,7 @@ from builder.augment.methods.boost_filters import (
 )
 from builder.augment.records import Edit, Mark, Rewrite, Sentence
 from builder.augment.settings import make_method, make_settings
-from builder.core.errors import ConfigError, OutputError
+from builder.core.errors import ConfigError
 
 SURE = SurrogateReading("a", True, 0.995, 4.0)
 
@@ -226,28 +226,14 @@ def test_the_surest_are_kept_and_none_is_lost_on_a_tie() -> None:
     assert len(tied) == 16
     assert [one.reasons for one in tied] == [()] * 8 + [("rank",)] * 8
     rising = [replace(SURE, confidence=0.991 + i / 10000) for i in range(4)]
-    assert [one.reasons for one in sifted(candidates(4), rising, Thresholds(), Reference(), 2)] == [
-        ("rank",),
-        ("rank",),
-        (),
-        (),
-    ]
+    few = sifted(candidates(4), rising, Thresholds(), Reference(), 2)
+    assert [one.reasons for one in few] == [("rank",), ("rank",), (), ()]
 
 
 def test_a_candidate_of_another_label_takes_no_place_from_one_that_passes() -> None:
     readings = [replace(SURE, confidence=0.999, right=False), SURE, SURE]
-    assert [one.reasons for one in sifted(candidates(3), readings, Thresholds(), Reference(), 2)] == [
-        ("label",),
-        (),
-        (),
-    ]
-
-
-@pytest.mark.parametrize("limits", [Thresholds(confidence=None), Thresholds(confidence=0, ranked=False)])
-def test_without_the_confidence_filter_or_its_ranks_the_first_are_kept(limits: Thresholds) -> None:
-    rising = [replace(SURE, confidence=0.1 + i / 10) for i in range(4)]
-    kept = sifted(candidates(4), rising, limits, Reference(), 2)
-    assert [one.reasons for one in kept] == [(), (), ("rank",), ("rank",)]
+    told = sifted(candidates(3), readings, Thresholds(), Reference(), 2)
+    assert [one.reasons for one in told] == [("label",), (), ()]
 
 
 def test_twice_as_many_candidates_are_judged_as_may_stay_and_the_kept_come_in_order_with_their_confidence() -> None:
@@ -263,8 +249,6 @@ def test_twice_as_many_candidates_are_judged_as_may_stay_and_the_kept_come_in_or
 def test_no_surrogate_judges_what_it_was_trained_or_validated_on() -> None:
     made = boost()
     list(made.propose(MANY, 2, 1))
-    assert isinstance(made.trainer, Teacher)
-    assert isinstance(made.backend, Numbered)
     assert len(made.trainer.fitted) == 5
     at = 0
     for train, valid in made.trainer.fitted:
@@ -303,7 +287,6 @@ def test_an_interrupted_run_goes_on_after_the_last_fold_and_ends_the_same(tmp_pa
     checkpoints.rmdir()
     after = boost(folder=tmp_path, trainer=Teacher())
     assert list(after.propose(MANY, 2, 1)) == whole_run
-    assert isinstance(after.trainer, Teacher)
     assert len(after.trainer.fitted) == 2
     assert not list(tmp_path.glob("boostaug/*.training")), "checkpoints go when a fold is read"
 
@@ -312,11 +295,9 @@ def test_other_thresholds_are_tried_without_training_anew_and_other_data_are_not
     list(boost(folder=tmp_path).propose(MANY, 2, 1))
     loose = boost(folder=tmp_path, trainer=Teacher(), limits=Thresholds(None, None, False))
     assert [len(row) for row in loose.propose(MANY, 2, 1)] == [2] * 25
-    assert isinstance(loose.trainer, Teacher)
     assert loose.trainer.fitted == []
     other = boost(folder=tmp_path, trainer=Teacher())
     list(other.propose((*MANY[:-1], sentence(77)), 2, 1))
-    assert isinstance(other.trainer, Teacher)
     assert len(other.trainer.fitted) == 5
 
 
@@ -325,18 +306,7 @@ def test_a_fold_that_other_code_has_read_is_read_again(tmp_path: Path, monkeypat
     monkeypatch.setattr(boostaug, "code_digest", lambda *parts: "of an edited surrogate")
     again = boost(folder=tmp_path, trainer=Teacher())
     list(again.propose(MANY, 2, 1))
-    assert isinstance(again.trainer, Teacher)
     assert len(again.trainer.fitted) == 5
-
-
-def test_a_damaged_fold_is_made_again(tmp_path: Path) -> None:
-    first = list(boost(folder=tmp_path).propose(MANY, 2, 1))
-    path = sorted(tmp_path.glob("boostaug/fold-2-*.json"))[0]
-    path.write_text(path.read_text()[:200])
-    again = boost(folder=tmp_path, trainer=Teacher())
-    assert list(again.propose(MANY, 2, 1)) == first
-    assert isinstance(again.trainer, Teacher)
-    assert len(again.trainer.fitted) == 1
 
 
 def test_what_is_dropped_is_kept_with_its_reasons(tmp_path: Path) -> None:
@@ -358,11 +328,8 @@ def test_filters_that_keep_nothing_say_which_of_them_did_it() -> None:
         "median confidence 0.748, perplexity 4.0; "
         "loosen perplexity, or switch it off with boostaug.by_perplexity = false"
     )
-    survive(
-        [JudgedCandidate(candidates(1)[0], SURE), JudgedCandidate(candidates(1)[0], SURE, ("label",))],
-        Thresholds(),
-        "boostaug",
-    )
+    (one,) = candidates(1)
+    survive([JudgedCandidate(one, SURE), JudgedCandidate(one, SURE, ("label",))], Thresholds(), "boostaug")
     survive([], Thresholds(), "boostaug")
 
 
@@ -382,15 +349,6 @@ def test_a_candidate_that_touches_a_label_is_not_read_but_counted() -> None:
     assert [one.reading for one in every if "marks" in one.reasons] == [None] * 25
 
 
-def test_marks_move_with_the_edits_that_stand_before_them() -> None:
-    source = Sentence("x", "good soup", ((0, 4), (5, 9)), (Mark(5, 9, "aspect", "POS"),), None, "en")
-    moved = boostaug.changed(source, Rewrite("x", (Edit(0, 4, "excellent"),)))
-    assert moved
-    assert moved.text == "excellent soup"
-    assert moved.marks == (Mark(10, 14, "aspect", "POS"),)
-    assert boostaug.changed(source, Rewrite("x", (Edit(4, 6, ""),))) is None
-
-
 def test_two_sentences_of_one_id_are_refused() -> None:
     with pytest.raises(ConfigError, match="two sentences have the same id"):
         list(boost().propose((*MANY, MANY[0]), 2, 1))
@@ -403,31 +361,15 @@ def test_a_filter_is_not_its_own_back_end_and_unknown_ones_are_listed() -> None:
         make_method("boostaug", make_settings({"boostaug.backend": "magic"}))
 
 
-@pytest.mark.parametrize(
-    "option", [{"boostaug.confidence": 1.5}, {"monoaug.perplexity": 0.0}, {"boostaug.oversample": 0}]
-)
-def test_thresholds_out_of_range_are_refused(option: dict[str, object]) -> None:
-    with pytest.raises(ConfigError, match=next(iter(option))):
-        make_settings(option)
-
-
 def test_every_switch_reaches_the_method() -> None:
     made = make_method(
         "boostaug",
         make_settings({"boostaug.by_confidence": False, "boostaug.perplexity": 7.0, "boostaug.scale": "absolute"}),
     )
-    assert isinstance(made, boostaug.BoostAug)
     assert (made.limits, made.scale, made.folds) == (Thresholds(None, 7.0, True, ranked=False), "absolute", 5)
     mono = make_method("monoaug", make_settings({"monoaug.by_label": False, "monoaug.ranked": True}))
-    assert isinstance(mono, boostaug.BoostAug)
     assert (mono.limits, mono.folds, mono.name) == (Thresholds(0.99, 1.5, label=False), 0, "monoaug")
     assert made.signature != mono.signature
-
-
-def test_a_folder_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path) -> None:
-    (tmp_path / "boostaug").write_text("in the way")
-    with pytest.raises(OutputError, match="/boostaug: cannot write: File exists"):
-        list(boost(folder=tmp_path).propose(MANY, 2, 1))
 
 
 def test_a_caller_that_asks_in_parts_is_answered_from_folds_of_all(tmp_path: Path) -> None:
@@ -435,5 +377,4 @@ def test_a_caller_that_asks_in_parts_is_answered_from_folds_of_all(tmp_path: Pat
     made = boost(given=MANY, trainer=Teacher(), folder=tmp_path)
     parts = [row for at in range(0, 25, 10) for row in made.propose(MANY[at : at + 10], 2, 1)]
     assert parts == at_once
-    assert isinstance(made.trainer, Teacher)
     assert len(made.trainer.fitted) == 5, "each fold is trained once, not once a part"

@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+import tiny_hub
 import torch
 
 from builder.augment.bench.classifiers import ClassifierConfig
@@ -22,7 +23,6 @@ from builder.augment.methods.boost_hub import MaskedModel
 from builder.augment.nets.hub import MASKED, load_model
 from builder.augment.records import Mark, Sentence
 from builder.augment.settings import Given, make_method, make_settings
-from builder.core.errors import ModelError
 from builder.core.records import POLARITIES
 
 SMALL = TwoWayConfig(width=32, char_size=32, layers=2, dropout=0.1, rate=6e-3)
@@ -171,22 +171,9 @@ def test_sentence_labels_are_learnt_too_and_a_training_repeats_bit_by_bit_after_
     assert boost_embedded.ClassTrainer(SMALL, 6).fit(train, valid, 2, tmp_path / "b").digest != made.digest
 
 
-def test_a_model_that_diverges_is_an_error_that_says_where(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"epoch \d+, step \d+: the loss became (nan|inf)"):
-        boost_embedded.ClassTrainer(replace(SMALL, rate=1e30, clip=1e30), 4).fit(
-            english(60, 1), english(10, 2), 1, tmp_path
-        )
-
-
 def test_boostaug_end_to_end_keeps_what_is_like_the_data(tmp_path: Path) -> None:
     data = english(50, 1)
-    options = {
-        "boostaug.epochs": 6,
-        "boostaug.folds": 3,
-        "boostaug.confidence": 0.8,
-        "threads": 1,
-        "boostaug.backend": "eda",
-    }
+    options = {"boostaug.epochs": 6, "boostaug.folds": 3, "boostaug.confidence": 0.8, "threads": 1}
     made = make_method(
         "boostaug", replace(make_settings(options), given=Given(sentences=data, language="en", models=tmp_path))
     )
@@ -201,26 +188,9 @@ def test_boostaug_end_to_end_keeps_what_is_like_the_data(tmp_path: Path) -> None
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A BERT of some ten thousand parameters over the words of the tests and a few characters."""
-    from transformers import BertConfig, BertForMaskedLM, BertTokenizerFast
-
-    folder = tmp_path_factory.mktemp("bert")
-    words = [
-        *["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "was", "and", ".", "##y"],
-        *THINGS,
-        *GOOD,
-        *BAD,
-        *"麵很好吃湯太鹹店員親切",
-    ]
-    (folder / "vocab.txt").write_text("\n".join(dict.fromkeys(words)) + "\n", encoding="utf-8")
-    tokenizer = BertTokenizerFast(str(folder / "vocab.txt"))
-    tokenizer.save_pretrained(folder)
-    with torch.random.fork_rng():
-        torch.manual_seed(1)
-        sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
-        plain = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "initializer_range": 0.2}
-        config = BertConfig(vocab_size=len(tokenizer), max_position_embeddings=140, **sizes, **plain)
-        BertForMaskedLM(config).save_pretrained(folder)
-    return folder
+    words = ["the", "was", "and", ".", "##y", *THINGS, *GOOD, *BAD, *"麵很好吃湯太鹹店員親切"]
+    plain = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "initializer_range": 0.2}
+    return tiny_hub.save_words(tmp_path_factory.mktemp("bert"), words, num_hidden_layers=2, **plain)
 
 
 def test_an_encoder_of_a_folder_is_fine_tuned_with_both_heads(bert: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tiny_hub
 import torch
 
 from builder.augment.bench import encoders, inputs, taggers
@@ -116,11 +117,6 @@ def test_what_cannot_be_learnt_is_refused() -> None:
         check("ate", [ClassifierItem("a b", words_of("a b"))] * 2)
 
 
-def test_a_training_that_diverges_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"the loss became (nan|inf); lower `rate`"):
-        learn(chosen("cnn", "tc", "en"), "tc", items("tc", 20, 1), [], 1, tmp_path, config=replace(SMALL, rate=1e30))
-
-
 def test_words_are_latin_words_numbers_and_single_han_characters() -> None:
     text = "don't wait 1,200 秒，好吃!"
     assert [text[a:b] for a, b in words_of(text)] == ["don't", "wait", "1,200", "秒", "，", "好", "吃", "!"]
@@ -192,11 +188,8 @@ def test_glove_files_are_read_with_their_words_and_bad_lines_are_told(tmp_path: 
     path = tmp_path / "glove.txt"
     path.write_text("the 1 0 0\n. . . 0 1 0\nSoup 0 0 2\n", encoding="utf-8")
     found = inputs.read_glove(path, ["the", "soup", ". . ."])
-    assert {word: one.tolist() for word, one in found.items()} == {
-        "the": [1, 0, 0],
-        ". . .": [0, 1, 0],
-        "soup": [0, 0, 2],
-    }
+    vectors = {word: one.tolist() for word, one in found.items()}
+    assert vectors == {"the": [1, 0, 0], ". . .": [0, 1, 0], "soup": [0, 0, 2]}
     made = inputs.table({"the": 2, "soup": 3, "new": 4}, found, 3, seed=1)
     assert made[2].tolist() == pytest.approx([0.75, 0, 0]), "scaled to a mean length of 1"
     assert made[0].tolist() == [0, 0, 0]
@@ -233,13 +226,8 @@ def squad(path: Path, n: int) -> Path:
     asked = []
     for i, (text, found) in enumerate(opinions(n, 9)):
         thing = found[0][0]
-        qas = [
-            {
-                "id": f"q{i}",
-                "question": "what comes first ?",
-                "answers": [{"text": thing, "answer_start": text.index(thing)}],
-            }
-        ]
+        answers = [{"text": thing, "answer_start": text.index(thing)}]
+        qas = [{"id": f"q{i}", "question": "what comes first ?", "answers": answers}]
         asked.append({"context": text, "qas": qas})
     path.write_text(json.dumps({"data": [{"paragraphs": asked}]}), encoding="utf-8")
     return path
@@ -280,41 +268,23 @@ def test_l2_is_adam_with_a_penalty_in_its_gradients_and_without_it_weights_decay
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A BERT and a DeBERTa of a few thousand weights, as folders that transformers loads."""
-    transformers = pytest.importorskip("transformers")
     folder = tmp_path_factory.mktemp("encoders")
     words = sorted({word for text, _ in opinions(50, 1) for word in text.split()})
-    (folder / "vocab.txt").write_text(
-        "\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]), encoding="utf-8"
-    )
-    size = {
-        "vocab_size": len(words) + 5,
-        "hidden_size": 16,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "intermediate_size": 32,
+    small = {"hidden_size": 16, "intermediate_size": 32, "max_position_embeddings": 96}
+    relative = {"relative_attention": True, "pos_att_type": ["c2p", "p2c"]}
+    return {
+        "bert": tiny_hub.save_words(folder / "bert", words, **small),
+        "deberta": tiny_hub.save_words(folder / "deberta", words, "deberta-v2", head=False, **small, **relative),
     }
-    made = {
-        "bert": transformers.BertForMaskedLM(transformers.BertConfig(**size, max_position_embeddings=96)),
-        "deberta": transformers.DebertaV2Model(
-            transformers.DebertaV2Config(**size, relative_attention=True, pos_att_type=["c2p", "p2c"])
-        ),
-    }
-    for name, model in made.items():
-        model.save_pretrained(folder / name)
-        transformers.BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder / name)
-    return {name: folder / name for name in made}
 
 
 @pytest.mark.parametrize(
     ("name", "which", "task"),
     [
-        ("bert", "bert", "tc"),
-        ("deberta", "deberta", "absc"),
-        ("fastlcf", "bert", "absc"),
-        ("bert-ftc", "bert", "ate"),
-        ("bert-pt", "bert", "ate"),
+        ("bert", "bert", "tc"), ("deberta", "deberta", "absc"), ("fastlcf", "bert", "absc"),
+        ("bert-ftc", "bert", "ate"), ("bert-pt", "bert", "ate"),
     ],
-)
+)  # fmt: skip
 def test_encoders_of_transformers_are_fine_tuned(
     name: str, which: str, task: str, bert: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -341,11 +311,8 @@ def test_a_text_longer_than_the_encoder_has_places_for_is_cut(bert: dict[str, Pa
 def test_bert_pt_is_trained_on_domain_text_and_on_reading_comprehension_first(
     bert: dict[str, Path], tmp_path: Path
 ) -> None:
-    means = Means(
-        str(bert["bert"]),
-        domain=tuple(text for text, _ in opinions(20, 7)),
-        comprehension=squad(tmp_path / "squad", 12),
-    )
+    domain = tuple(text for text, _ in opinions(20, 7))
+    means = Means(str(bert["bert"]), domain=domain, comprehension=squad(tmp_path / "squad", 12))
     train, choice = items("ate", 20, 1), chosen(f"bert-pt={bert['bert']}", "ate", "en")
     model = learn(choice, "ate", train, [], 1, tmp_path / "a", means, replace(choice.config, epochs=1))
     assert model.facts["post_texts"] == len({text for text, _ in opinions(20, 7)} | {item.text for item in train})

@@ -229,7 +229,6 @@ def test_a_writers_nonsense_is_kept_with_reasons(writer: Path, tmp_path: Path) -
 
 def test_the_confidence_is_the_mean_probability_of_the_tokens(writer: Path) -> None:
     model = load(writer)
-    assert isinstance(model, Writer)
     base, asked = model.base, model.base.tokens("question: 請問  context: 湯很好喝", 99)
     ((_, output),) = write(base, [asked], CONFIG)
     ids = torch.tensor([[*output.ids, base.eos][: CONFIG.max_output]])
@@ -241,7 +240,6 @@ def test_the_confidence_is_the_mean_probability_of_the_tokens(writer: Path) -> N
 
 def test_the_batch_and_the_order_change_nothing_of_what_is_written(writer: Path) -> None:
     model = load(writer)
-    assert isinstance(model, Writer)
     together = replace(model, folder=None).answers(EXAMPLES)
     alone = replace(model, folder=None, config=replace(model.config, generate_tokens=1)).answers(EXAMPLES[::-1])
     assert [one.text for one in together] == [one.text for one in alone[::-1]]
@@ -251,7 +249,6 @@ def test_out_of_memory_while_writing_halves_the_batch_and_changes_nothing(
     writer: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = load(writer)
-    assert isinstance(model, Writer)
     model = replace(model, folder=None)
     due, generate = model.answers(EXAMPLES), model.base.network.generate
 
@@ -274,7 +271,6 @@ def test_answers_are_kept_with_the_models_digest_and_written_once(
     writer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = load(copied(writer, tmp_path / "model"))
-    assert isinstance(model, Writer)
     first = model.answers(EXAMPLES)
     path = model.artefact
     assert path is not None
@@ -293,7 +289,6 @@ def test_answers_are_kept_with_the_models_digest_and_written_once(
 
 def test_the_known_aspects_are_named_to_a_model_that_is_asked_about_them(writer: Path, tmp_path: Path) -> None:
     model = load(copied(writer, tmp_path / "model"))
-    assert isinstance(model, Writer)
     model.predict_examples(EXAMPLES[:1])
     model.predict([EXAMPLES[1].text])
     assert model.artefact is not None
@@ -304,7 +299,6 @@ def test_the_known_aspects_are_named_to_a_model_that_is_asked_about_them(writer:
 
 def test_a_referees_chances_are_those_of_the_three_answers(referee: Path) -> None:
     model = load(referee)
-    assert isinstance(model, Referee)
     flat = [(example.text, triple_of(one)) for example in EXAMPLES[:2] for one in example.triplets]
     for (text, said), found in zip(flat, model.chances(flat), strict=True):
         from builder.models.paper.templates import judge_answers, judge_question

@@ -14,6 +14,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import augmenting
 import pytest
 import test_nlp_ckip
 import tiny_hub
@@ -120,14 +121,8 @@ def test_the_commands_of_iterative_weak_supervision_run(cache: Path, monkeypatch
     put_ckip(cache, monkeypatch)
     with open("reviews.csv", "w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["id", "text"], *([f"r{n}", text] for n, text in enumerate(REVIEWS))])
-    questions = [
-        {
-            "id": f"q{n}",
-            "question": f"{FOOD[n % 6]}怎麼樣？",
-            "answers": [{"text": WORDS[(n + n // 6) % 6], "answer_start": 3}],
-        }
-        for n in range(len(REVIEWS))
-    ]
+    answers = [[{"text": WORDS[(n + n // 6) % 6], "answer_start": 3}] for n in range(len(REVIEWS))]
+    questions = [{"id": f"q{n}", "question": f"{FOOD[n % 6]}怎麼樣？", "answers": own} for n, own in enumerate(answers)]
     paragraphs = [{"context": text, "qas": [asked]} for text, asked in zip(REVIEWS, questions, strict=True)]
     Path("DRCD_training.json").write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}), "utf-8")
     small = ["ingest.test_count=3", "ingest.valid_count=3", "self_train.iterations=0", "paper.max_output=12",
@@ -215,58 +210,12 @@ def write_sets() -> None:
     Path("glove.840B.300d.txt").write_text(
         "".join(f"{word} {n % 3}.5 -1.0 {n % 5}.0 0.25\n" for n, word in enumerate(words)), "utf-8"
     )
-    paragraphs = [
-        {
-            "context": text,
-            "qas": [{"id": str(n), "question": "what?", "answers": [{"text": "number", "answer_start": 0}]}],
-        }
-        for n, text in enumerate(texts)
-    ]
+    asked = {"question": "what?", "answers": [{"text": "number", "answer_start": 0}]}
+    paragraphs = [{"context": text, "qas": [{"id": str(n)} | asked]} for n, text in enumerate(texts)]
     Path("squad.json").write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}), "utf-8")
     Path("spelling_en.txt").write_text("number nummer\nrather rathar rahter\noften offen\n", "utf-8")
-    write_wordnet(Path("wordnet/dict"))
-
-
-def write_wordnet(folder: Path) -> None:
-    """A WordNet of four words in its own format."""
-    folder.mkdir(parents=True)
-    synsets = {"noun": [("n", ["number", "figure"])], "verb": [], "adj": [], "adv": [("r", ["often", "frequently"])]}
-    for name, sets in synsets.items():
-        data, index = "", "  1 licence\n"
-        for kind, words in sets:
-            index += "".join(f"{word} {kind} 1 0 1 0 {len(data):08d}  \n" for word in words)
-            data += (
-                f"{len(data):08d} 00 {kind} {len(words):02x} " + " ".join(f"{word} 0" for word in words) + " 000 | x\n"
-            )
-        (folder / f"data.{name}").write_text(data, "utf-8")
-        (folder / f"index.{name}").write_text(index, "utf-8")
-        (folder / f"{name}.exc").write_text("", "utf-8")
-    (folder / "cntlist.rev").write_text("", "utf-8")
-
-
-def save_masked(folder: Path, kind: str) -> Path:
-    """A RoBERTa or DeBERTa with random weights."""
-    import torch
-    from transformers import DebertaConfig, DebertaForMaskedLM, RobertaConfig, RobertaForMaskedLM
-
-    made = tiny_hub.tokenizer(folder, tiny_hub.texts(), "bytes" if kind == "roberta" else "characters")
-    sizes = {
-        "vocab_size": len(made),
-        "hidden_size": 32,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "intermediate_size": 48,
-        "max_position_embeddings": 140,
-    }
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(2)
-        network = (
-            RobertaForMaskedLM(RobertaConfig(**sizes))
-            if kind == "roberta"
-            else DebertaForMaskedLM(DebertaConfig(**sizes))
-        )
-    network.save_pretrained(folder)
-    return folder
+    synsets = {"noun": [["number", "figure"]], "adv": [["often", "frequently"]]}
+    augmenting.write_wordnet(Path("wordnet/dict"), synsets)
 
 
 SMALL = {
@@ -311,19 +260,12 @@ def choose_methods(words: list[str], seen: set[str]) -> list[str]:
 @pytest.mark.parametrize("section", list(SMALL))
 def test_the_commands_of_an_augmentation_paper_run(section: str, cache: Path) -> None:
     models = {
-        "google-bert/bert-base-uncased": ("bert", tiny_hub.save),
-        "facebook/bart-base": ("bart", tiny_hub.save),
-        "FacebookAI/roberta-base": ("roberta", save_masked),
-        "microsoft/deberta-base": ("deberta", save_masked),
-        "openai-community/gpt2": ("gpt2", tiny_hub.save),
-        "openai-community/openai-gpt": ("gpt2", tiny_hub.save),
-        "Helsinki-NLP/opus-mt-en-de": ("bart", tiny_hub.save),
-        "Helsinki-NLP/opus-mt-de-en": ("bart", tiny_hub.save),
-    }
-    for name, (kind, save) in models.items():
-        folder = cache.parent / kind
-        save(folder, kind)
-        cached(cache, name, folder)
+        "google-bert/bert-base-uncased": "bert", "facebook/bart-base": "bart", "FacebookAI/roberta-base": "roberta",
+        "microsoft/deberta-base": "deberta", "openai-community/gpt2": "gpt2", "openai-community/openai-gpt": "gpt2",
+        "Helsinki-NLP/opus-mt-en-de": "bart", "Helsinki-NLP/opus-mt-de-en": "bart",
+    }  # fmt: skip
+    for name, kind in models.items():
+        cached(cache, name, Path(tiny_hub.save(cache.parent / kind, kind)))
     write_sets()
     seen: set[str] = set()
     whole = True

@@ -4,6 +4,8 @@ and labelled sentences that we wrote ourselves.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,43 +34,28 @@ ENGLISH: tuple[tuple[str, str, str, Polarity], ...] = (
 
 def chinese(opinions: bool = True, labels: bool = False) -> list[Sentence]:
     out = []
-    for n, (spaced, aspect, opinion, polarity) in enumerate(CHINESE):
-        text, words, at = spaced.replace(" ", ""), [], 0
-        for word in spaced.split():
-            words.append((at, at + len(word)))
-            at += len(word)
-        out.append(_sentence(f"zh{n}", text, tuple(words), aspect, opinion, polarity, "zh", opinions, labels))
+    for n, (spaced, *rest) in enumerate(CHINESE):
+        ends = [sum(map(len, spaced.split()[: i + 1])) for i in range(len(spaced.split()))]
+        words = tuple(zip([0, *ends], ends, strict=False))
+        out.append(_sentence(f"zh{n}", spaced.replace(" ", ""), words, rest, "zh", opinions, labels))
     return out
 
 
 def english(opinions: bool = True, labels: bool = False) -> list[Sentence]:
-    import re
-
+    cut = lambda text: tuple(match.span() for match in re.finditer(r"\w+|[^\w\s]", text))
     return [
-        _sentence(
-            f"en{n}", text, tuple(m.span() for m in re.finditer(r"\w+|[^\w\s]", text)), *rest, "en", opinions, labels
-        )
-        for n, (text, *rest) in enumerate(ENGLISH)
+        _sentence(f"en{n}", text, cut(text), rest, "en", opinions, labels) for n, (text, *rest) in enumerate(ENGLISH)
     ]
 
 
 def _sentence(
-    name: str,
-    text: str,
-    words: Any,
-    aspect: str,
-    opinion: str,
-    polarity: Polarity,
-    language: Any,
-    opinions: bool,
-    labels: bool,
+    name: str, text: str, words: Any, marked: Sequence[Any], language: Any, opinions: bool, labels: bool
 ) -> Sentence:
-    marks = [Mark(text.index(aspect), text.index(aspect) + len(aspect), "aspect", polarity)]
-    if opinions:
-        marks.append(Mark(text.index(opinion), text.index(opinion) + len(opinion), "opinion", polarity))
-    return Sentence(
-        name, text, words, tuple(sorted(marks, key=lambda mark: mark.start)), polarity if labels else None, language
-    )
+    aspect, opinion, polarity = marked
+    kinds = [(aspect, "aspect"), (opinion, "opinion")][: 1 + opinions]
+    marks = [Mark(text.index(word), text.index(word) + len(word), kind, polarity) for word, kind in kinds]  # type: ignore[arg-type]
+    in_order = tuple(sorted(marks, key=lambda mark: mark.start))
+    return Sentence(name, text, words, in_order, polarity if labels else None, language)
 
 
 def tokenizer(folder: Path, texts: list[str], kind: str) -> Any:
@@ -76,41 +63,25 @@ def tokenizer(folder: Path, texts: list[str], kind: str) -> Any:
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
+    trainer: Any
     if kind == "characters":
-        special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-        made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-        made.normalizer, made.pre_tokenizer = (
-            normalizers.BertNormalizer(lowercase=False),
-            pre_tokenizers.BertPreTokenizer(),
-        )
-        made.decoder = decoders.WordPiece()
-        made.train_from_iterator(
-            texts, trainers.WordPieceTrainer(vocab_size=300, special_tokens=special, show_progress=False)
-        )
-        names = {
-            "pad_token": "[PAD]",
-            "unk_token": "[UNK]",
-            "cls_token": "[CLS]",
-            "sep_token": "[SEP]",
-            "mask_token": "[MASK]",
-        }
-        names["eos_token"] = "[SEP]"
+        pad, unknown, begin, end, mask = special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+        made = Tokenizer(models.WordPiece(unk_token=unknown))
+        made.normalizer, made.decoder = normalizers.BertNormalizer(lowercase=False), decoders.WordPiece()
+        made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        trainer = trainers.WordPieceTrainer(vocab_size=300, special_tokens=special, show_progress=False)
+        names = {"cls_token": begin, "sep_token": end}
     else:
-        special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-        made = Tokenizer(models.BPE(unk_token="<unk>"))
+        begin, pad, end, unknown, mask = special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+        made = Tokenizer(models.BPE(unk_token=unknown))
         made.pre_tokenizer, made.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
         alphabet = pre_tokenizers.ByteLevel.alphabet()
-        made.train_from_iterator(
-            texts,
-            trainers.BpeTrainer(vocab_size=500, special_tokens=special, initial_alphabet=alphabet, show_progress=False),
+        trainer = trainers.BpeTrainer(
+            vocab_size=500, special_tokens=special, initial_alphabet=alphabet, show_progress=False
         )
-        names = {
-            "bos_token": "<s>",
-            "pad_token": "<pad>",
-            "eos_token": "</s>",
-            "unk_token": "<unk>",
-            "mask_token": "<mask>",
-        }
+        names = {"bos_token": begin}
+    made.train_from_iterator(texts, trainer)
+    names |= {"pad_token": pad, "unk_token": unknown, "eos_token": end, "mask_token": mask}
     fast = PreTrainedTokenizerFast(tokenizer_object=made, **names)
     fast.save_pretrained(folder)
     return fast
@@ -120,57 +91,53 @@ def texts() -> list[str]:
     return [one.text for one in (*chinese(), *english())] * 3
 
 
-def save(folder: Path, kind: str) -> str:
-    """A `bart`, `bert` or `gpt2` with random weights; the folder's name."""
-    import torch
-    from transformers import (
-        BartConfig,
-        BartForConditionalGeneration,
-        BertConfig,
-        BertForMaskedLM,
-        GPT2Config,
-        GPT2LMHeadModel,
-    )
+ENCODER: dict[str, Any] = {
+    "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64,
+    "max_position_embeddings": 140,
+}  # fmt: skip
+SIZES: dict[str, dict[str, Any]] = {
+    "bart": {
+        "d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2,
+        "decoder_attention_heads": 2, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "max_position_embeddings": 128,
+        "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2,
+    },
+    "gpt2": {
+        "n_embd": 32, "n_layer": 1, "n_head": 2, "n_positions": 128, "bos_token_id": 0, "eos_token_id": 2,
+        "pad_token_id": 1,
+    },
+    "bert": ENCODER, "roberta": ENCODER, "deberta": ENCODER,
+}  # fmt: skip
 
-    made = tokenizer(folder, texts(), "characters" if kind == "bert" else "bytes")
+
+def save_words(folder: Path, words: Iterable[str], kind: str = "bert", head: bool = True, **sizes: Any) -> Path:
+    """An encoder with random weights, a masked language model where it has a `head`, whose tokens are whole words."""
+    import torch
+    import transformers
+
+    folder.mkdir(parents=True, exist_ok=True)
+    marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    (folder / "vocab.txt").write_text("\n".join(dict.fromkeys([*marks, *words])) + "\n", "utf-8")
+    made = transformers.BertTokenizerFast(str(folder / "vocab.txt"))
+    config = transformers.AutoConfig.for_model(kind, vocab_size=len(made), **ENCODER | sizes)
+    auto = transformers.AutoModelForMaskedLM if head else transformers.AutoModel
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(1)
-        if kind == "bart":
-            sizes = {
-                "d_model": 32,
-                "encoder_layers": 1,
-                "decoder_layers": 1,
-                "encoder_attention_heads": 2,
-                "decoder_attention_heads": 2,
-            }
-            ids = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2}
-            network: Any = BartForConditionalGeneration(
-                BartConfig(
-                    vocab_size=len(made),
-                    encoder_ffn_dim=64,
-                    decoder_ffn_dim=64,
-                    max_position_embeddings=128,
-                    **sizes,
-                    **ids,
-                )
-            )
-        elif kind == "bert":
-            network = BertForMaskedLM(
-                BertConfig(
-                    vocab_size=len(made),
-                    hidden_size=32,
-                    num_hidden_layers=1,
-                    num_attention_heads=2,
-                    intermediate_size=64,
-                    max_position_embeddings=128,
-                )
-            )
-        else:
-            network = GPT2LMHeadModel(
-                GPT2Config(
-                    vocab_size=len(made), n_embd=32, n_layer=1, n_head=2, n_positions=128, bos_token_id=0,
-                    eos_token_id=2, pad_token_id=1,
-                )
-            )  # fmt: skip
+        network = auto.from_config(config)
+    made.save_pretrained(folder)
+    network.save_pretrained(folder)
+    return folder
+
+
+def save(folder: Path, kind: str) -> str:
+    """A model of a kind of `SIZES` with random weights; the folder's name."""
+    import torch
+    import transformers
+
+    made = tokenizer(folder, texts(), "characters" if kind in ("bert", "deberta") else "bytes")
+    config = transformers.AutoConfig.for_model(kind, vocab_size=len(made), **SIZES[kind])
+    auto = {"bart": "AutoModelForSeq2SeqLM", "gpt2": "AutoModelForCausalLM"}.get(kind, "AutoModelForMaskedLM")
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(1)
+        network = getattr(transformers, auto).from_config(config)
     network.save_pretrained(folder)
     return str(folder)

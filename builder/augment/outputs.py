@@ -1,13 +1,8 @@
 """What augmentation makes of a release, and of a file of labelled sentences.
 
-A release becomes a child release, with an augmentation layer beside its train split. Sentences are cut into words, a
-method proposes, constraints judge, measures are taken, the child is packed, verified and renamed into place.
-
-A file becomes a file of the same format, and beside it what every sentence comes from and what was rejected: FILE,
-FILE.lineage.jsonl (a line a sentence), FILE.rejected.jsonl, FILE.manifest.json, which is written last.
-
-Proposals are kept under the working directory, by what they depend on: a run that was stopped goes on, and one that is
-made again replays. Every sentence draws by its own seed, so that order and workers change nothing.
+A release becomes a child release, with an augmentation layer beside its train split. A file becomes a file of the same
+format, and beside it FILE.lineage.jsonl (a line a sentence), FILE.rejected.jsonl and FILE.manifest.json, written last.
+Proposals are kept under the working directory, so that a stopped run goes on.
 """
 
 from __future__ import annotations
@@ -19,15 +14,14 @@ from pathlib import Path
 
 from builder import __version__
 from builder.augment import child_release, survival
-from builder.augment.child_release import TRAIN, ChildRelease, ReleaseOptions, describe_layer, write_rejected
+from builder.augment.child_release import TRAIN, ReleaseOptions, describe_layer
 from builder.augment.constraints import Trial
 from builder.augment.run import (
     AugmentOptions,
     Judgement,
+    Outcome,
     Rejected,
-    Request,
     Seen,
-    count_reasons,
     draw_places,
     judge_proposals,
     lost,
@@ -46,7 +40,7 @@ from builder.augment.survival import Held
 from builder.augment.views import ViewUnit, layer_row, parts, segmented, units
 from builder.core import shards
 from builder.core.errors import ConfigError, InputError, ReleaseError
-from builder.core.files import write_atomically
+from builder.core.files import read_text, write_atomically
 from builder.core.machine import uncollected
 from builder.core.shards import Crew
 from builder.core.wording import counted, describe_faults
@@ -65,7 +59,7 @@ Tell = Callable[[str], None]
 # ---- A release
 
 
-def augment_release(options: ReleaseOptions, tell: Tell = lambda line: None) -> ChildRelease:
+def augment_release(options: ReleaseOptions, tell: Tell = lambda line: None) -> Outcome:
     """Augment a release. ReleaseError if it does not verify, ConfigError for what cannot be asked for."""
     check_method(options.method)
     survival.check()
@@ -102,7 +96,7 @@ def _checked(options: ReleaseOptions) -> Existing:
     return parent
 
 
-def _run(options: ReleaseOptions, parent: Existing, crew: Crew, tell: Tell) -> ChildRelease:
+def _run(options: ReleaseOptions, parent: Existing, crew: Crew, tell: Tell) -> Outcome:
     source = list(rows(options.release, TRAIN))
     held = [row for split in parent.splits if split != TRAIN for row in rows(options.release, split)]
     units, skipped = _sentences(options, source, held)
@@ -119,15 +113,13 @@ def _run(options: ReleaseOptions, parent: Existing, crew: Crew, tell: Tell) -> C
     )
     seen = Seen(normal, {normal(text) for text in _texts(source)}, {normal(text) for text in _texts(held)})
     options = replace(options, settings=replace(options.settings, given=given))
-    request = Request(options, seen, lambda text: bool(unmasked(text)))
     tell(f"{options.method}: {METHODS[options.method][0]}")
     method = make_method(options.method, options.settings)
-    judged = judge_proposals(request, method, crew)
+    judged = judge_proposals(options, method, seen, lambda text: bool(unmasked(text)), crew)
     judged = lost(judged, _near([row["text"] for row in held], [trial.text for trial in judged.kept]), "near-held-out")
     device, label_safe = options.settings.device, options.settings.label_safe
     if options.judge is not None and label_safe:
-        written = [(trial.source, trial) for trial in judged.kept]
-        judged = lost(judged, survival.invented(written, options.judge, device), "aspect-found")
+        judged = lost(judged, survival.invented(judged.kept, options.judge, device), "aspect-found")
     layer_rows, judged = _rows(options, chosen, judged)
     if options.view == "triplets" and label_safe:
         pairs = _pairs(chosen, judged, layer_rows)
@@ -144,13 +136,11 @@ def _run(options: ReleaseOptions, parent: Existing, crew: Crew, tell: Tell) -> C
         )
     tell(f"measures: {counted(len(layer_rows), 'row')}")
     taken = _measured(options, source, chosen, judged, layer_rows)
-    about = describe_layer(options, parent, method, taken, skipped, judged, len(chosen))
-    rejected = [*skipped, *judged.rejected]
+    judged = replace(judged, rejected=(*skipped, *judged.rejected))
+    about = describe_layer(options, parent, method, taken, judged)
     tell(f"release: {counted(len(layer_rows), 'row')}")
-    path, before = child_release.write(
-        options.out, options.version, parent, TRAIN, options.named, layer_rows, write_rejected(rejected), about
-    )
-    return ChildRelease(path, before, options.named, len(layer_rows), count_reasons(rejected), taken)
+    path, before = child_release.write(options, parent, layer_rows, judged.rejected, about)
+    return Outcome(path, len(layer_rows), judged.reasons, taken, options.named, before)
 
 
 def _texts(reviews: Sequence[ReviewRow]) -> Iterator[str]:
@@ -163,9 +153,7 @@ def _texts(reviews: Sequence[ReviewRow]) -> Iterator[str]:
 def _sentences(
     options: ReleaseOptions, source: Sequence[ReviewRow], held: Sequence[ReviewRow]
 ) -> tuple[list[ViewUnit], list[Rejected]]:
-    """The sentences that are augmented, in order, and those that are not: for the view's reasons, or as they stand in
-    valid or test too.
-    """
+    """The sentences that are augmented, in order, and others: of no use to the view, or in valid or test too."""
     out = {normal(text) for text in _texts(held)}
     chosen: list[ViewUnit] = []
     skipped: list[Rejected] = []
@@ -228,7 +216,7 @@ def _measured(
     """Yield, variety, distance, fluency; and of triplets, how many others still find."""
     rows_of = {unit.sentence.id: unit.row["id"] for unit in chosen}
     texts = [(row["id"], row["text"]) for row in source]
-    taken = survival.measures(judged, len(chosen), "zh", texts, rows_of.__getitem__, options.settings)
+    taken = survival.measures(judged, options.settings, texts, rows_of.__getitem__)
     if options.view == "triplets" and not any(trial.relabelled for trial in judged.kept):
         taken["triplets still found"] = survival.survival(
             _pairs(chosen, judged, layer_rows), survival.judges(options.judge, options.settings.device)
@@ -244,12 +232,12 @@ def _held(unit: ViewUnit) -> Held:
 
 # ---- A file
 
+_UTF_8 = "name a file in UTF-8"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileOptions(AugmentOptions):
-    """`held_out` are files of the same format that no sentence may come from; `with_source` writes the sources too;
-    `strict` refuses a file with a faulty line, else that is left out.
-    """
+    """`held_out`: files whose sentences may not be made; `strict` refuses a faulty line, which else is left out."""
 
     source: Path
     target: Path
@@ -260,20 +248,8 @@ class FileOptions(AugmentOptions):
     strict: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class AugmentedFile:
-    """The file, how many sentences it holds, why others were rejected, and what was measured."""
-
-    path: Path
-    rows: int
-    reasons: Mapping[str, int]
-    measures: Mapping[str, object]
-
-
-def augment_file(options: FileOptions, tell: Tell = lambda line: None) -> AugmentedFile:
-    """Lines that are not of the format are left out, named to `tell` and counted; none may be in what is held out.
-    InputError where no sentence is left; ConfigError for a format or method that is not known.
-    """
+def augment_file(options: FileOptions, tell: Tell = lambda line: None) -> Outcome:
+    """Faulty lines are named and counted; nothing of `held_out` is made. InputError where no sentence is left."""
     check_method(options.method)
     survival.check()
     if options.form not in FORMATS:
@@ -282,16 +258,15 @@ def augment_file(options: FileOptions, tell: Tell = lambda line: None) -> Augmen
         raise ConfigError(
             "the output would overwrite an input", where=str(options.target), fix="choose another --output"
         )
-    content = _text(options.source)
+    content = read_text(options.source, _UTF_8)
     language = options.language or language_of(content)
     faults: list[FaultyLines] = []
     items = _read(options, options.source, content, language, None if options.strict else faults)
     named = [f"{options.source}: {fault.what}" for fault in faults]
     for line in describe_faults(named, "faulty sentence", f"{options.target.name}.rejected.jsonl"):
         tell(line)
-    out = frozenset(
-        item.sentence.text for path in options.held_out for item in _read(options, path, _text(path), language)
-    )
+    held_out = ((path, read_text(path, _UTF_8)) for path in options.held_out)
+    out = frozenset(item.sentence.text for path, text in held_out for item in _read(options, path, text, language))
     held = set(map(_key, out))
     allowed = [item for item in items if _key(item.sentence.text) not in held]
     chosen = [allowed[at] for at in draw_places([item.sentence.id for item in allowed], options.limit, options.seed)]
@@ -313,28 +288,15 @@ def augment_file(options: FileOptions, tell: Tell = lambda line: None) -> Augmen
     options = replace(options, settings=replace(options.settings, given=given))
     method = make_method(options.method, options.settings)
     with shards.opened(options.engine, options.workers, options.scheduler) as crew:
-        judged = judge_proposals(Request(options, seen), method, crew)
-    taken = survival.measures(
-        judged,
-        len(sentences),
-        language,
-        [(sentence.id, sentence.text) for sentence in sentences],
-        lambda i: i,
-        options.settings,
-    )
+        judged = judge_proposals(options, method, seen, crew=crew)
+    taken = survival.measures(judged, options.settings, [(sentence.id, sentence.text) for sentence in sentences])
+    judged = replace(judged, rejected=(*skipped, *judged.rejected))
     sources = _without(content, faults) if options.with_source else ""
-    return _write(options, chosen, judged, skipped, taken, method.signature, language, sources)
+    return _write(options, chosen, judged, taken, method.signature, sources)
 
 
 def _key(text: str) -> str:
     return "".join(text.lower().split())
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read: {error}", where=str(path), fix="name a file in UTF-8") from error
 
 
 def _without(content: str, faults: Sequence[FaultyLines]) -> str:
@@ -361,21 +323,18 @@ def _write(
     options: FileOptions,
     items: Sequence[FileSentence],
     judged: Judgement,
-    skipped: Sequence[Rejected],
     taken: Mapping[str, object],
     signature: str,
-    language: str,
     sources: str,
-) -> AugmentedFile:
+) -> Outcome:
     """Write the file and what lies beside it, the manifest last. `sources`: the sentences that it begins with."""
-    rejected = [*skipped, *judged.rejected]
-    reasons, made = count_reasons(rejected), _made_content(options, items, judged, sources)
+    made = _made_content(options, items, judged, sources)
     manifest = {
         "builder": __version__,
         "source": options.source.name,
         "sha256": sha256(options.source.read_bytes()),
         "format": options.form,
-        "language": language,
+        "language": options.settings.given.language,
         "method": options.method,
         "signature": signature,
         "seed": options.seed,
@@ -384,19 +343,19 @@ def _write(
         "limit": options.limit,
         "with_source": options.with_source,
         "config": relevant_settings(options.settings, options.method),
-        "rejected": reasons,
+        "rejected": judged.reasons,
         "measures": dict(taken),
         "output_sha256": sha256(made.encode()),
     }
     beside = {
         ".lineage.jsonl": "".join(map(_lineage, judged.kept)),
-        ".rejected.jsonl": "".join(map(_rejection, rejected)),
+        ".rejected.jsonl": "".join(map(_rejection, judged.rejected)),
         "": made,
         ".manifest.json": json.dumps(manifest, ensure_ascii=False, indent=2) + "\n",
     }
     for suffix, content in beside.items():
         write_atomically(options.target.with_name(options.target.name + suffix), content.encode())
-    return AugmentedFile(options.target, len(judged.kept), reasons, taken)
+    return Outcome(options.target, len(judged.kept), judged.reasons, taken)
 
 
 def _made_content(options: FileOptions, items: Sequence[FileSentence], judged: Judgement, sources: str) -> str:

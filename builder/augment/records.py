@@ -31,12 +31,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of the train split. `words` are the code point ranges of its words, in order (between them at most
-    white space).
-
-    `marks` are what a method must keep: ordered, disjoint. `label` is the class of the whole sentence, where the task
-    has one.
-    """
+    """A sentence with its words in order, marks that a method keeps (in order, apart), and its class, if any."""
 
     id: str
     text: str
@@ -54,12 +49,16 @@ class Edit:
     end: int
     text: str
 
+    @property
+    def growth(self) -> int:
+        """By how much it moves what stands behind it."""
+        return len(self.text) - (self.end - self.start)
+
 
 @dataclass(frozen=True, slots=True)
 class Changed:
     """What a method made of a mark on purpose, [start, end) in the source: its new words, polarity and valence (1 to
-    10). Every triplet of that mark changes with it; the new mark stands where the edits put it (its words are those
-    of an edit of just this range, or the old ones).
+    10), which every triplet of that mark takes.
     """
 
     start: int
@@ -71,9 +70,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """`edits` are ordered and do not overlap. `score` is the method's own (log-probability, or None); `label` the
-    sentence's new one, `changed` the marks that are no longer what they were, where the method changes them.
-    """
+    """`edits` in order and apart; the method's `score`, the sentence's new `label`, and marks `changed` on purpose."""
 
     source: str
     edits: tuple[Edit, ...]
@@ -100,10 +97,7 @@ class Method(Protocol):
         """What its output depends on: method, settings, model digests."""
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
-        """Per sentence, in order, up to `copies` candidates; none where it does not apply.
-
-        What is chosen for a sentence depends on `seed` and the sentence alone, never on its neighbours.
-        """
+        """Up to `copies` candidates of each sentence, in order, which depend on `seed` and it alone."""
 
 
 def seeded(seed: int, method: str, item: str) -> Random:
@@ -124,13 +118,11 @@ def applied(text: str, edits: Sequence[Edit]) -> str:
 
 def replaced(span: Span, edits: Sequence[Edit]) -> Span | None:
     """The place of the words that an edit of just this range wrote; as `moved` where there is no such edit."""
-    shift = 0
-    for edit in edits:
-        if (edit.start, edit.end) == span:
-            return span[0] + shift, span[0] + shift + len(edit.text)
-        if edit.end <= span[0]:
-            shift += len(edit.text) - (edit.end - edit.start)
-    return moved(span, edits)
+    new = next((edit.text for edit in edits if (edit.start, edit.end) == span), None)
+    if new is None:
+        return moved(span, edits)
+    start = span[0] + _shift(span[0], edits)
+    return start, start + len(new)
 
 
 def written(edits: Sequence[Edit]) -> list[Span]:
@@ -140,32 +132,22 @@ def written(edits: Sequence[Edit]) -> list[Span]:
         start = edit.start + shift
         if edit.text:
             out.append((start, start + len(edit.text)))
-        shift += len(edit.text) - (edit.end - edit.start)
+        shift += edit.growth
     return out
 
 
 def stretched(span: Span, edits: Sequence[Edit]) -> Span | None:
-    """As `moved`, but edits wholly inside the span go with it; None where one reaches across an end, or nothing is
-    left.
-    """
-    start, end = span
-    for edit in edits:
-        change = len(edit.text) - (edit.end - edit.start)
-        if edit.end <= span[0]:
-            start, end = start + change, end + change
-        elif edit.start >= span[1]:
-            break
-        elif span[0] <= edit.start and edit.end <= span[1]:
-            end += change
-        else:
-            return None
+    """As `moved`, but edits inside the span go with it; None where one crosses an end, or nothing is left."""
+    inner = [edit for edit in edits if edit.start < span[1] and span[0] < edit.end]
+    if any(edit.start < span[0] or span[1] < edit.end for edit in inner):
+        return None
+    shift = _shift(span[0], edits)
+    start, end = span[0] + shift, span[1] + shift + sum(edit.growth for edit in inner)
     return (start, end) if start < end else None
 
 
 def carried(element: Element, text: str, edits: Sequence[Edit], stretch: bool = False) -> Element | None:
-    """An element where it stands in the text after the edits, None where one of its spans does not survive;
-    `stretch`: edits inside it go with it.
-    """
+    """An element after the edits, None where a span does not survive; `stretch`: edits inside go with it."""
     places = [(stretched if stretch else moved)(span, edits) for span in element.spans]
     spans = tuple(place for place in places if place is not None)
     return Element.at(text, spans) if len(spans) == len(places) else None
@@ -173,13 +155,15 @@ def carried(element: Element, text: str, edits: Sequence[Edit], stretch: bool = 
 
 def moved(span: Span, edits: Sequence[Edit]) -> Span | None:
     """Where a span of the source stands after the edits, or None where one of them touches its inside."""
-    shift = 0
-    for edit in edits:
-        if edit.end <= span[0]:
-            shift += len(edit.text) - (edit.end - edit.start)
-        elif edit.start < span[1]:
-            return None
+    if any(edit.start < span[1] and span[0] < edit.end for edit in edits):
+        return None
+    shift = _shift(span[0], edits)
     return span[0] + shift, span[1] + shift
+
+
+def _shift(place: int, edits: Sequence[Edit]) -> int:
+    """By how much the edits before a place move it."""
+    return sum(edit.growth for edit in edits if edit.end <= place)
 
 
 # ---- Choosing words and collecting candidates
@@ -235,9 +219,7 @@ def replacing(sentence: Sentence, chosen: Sequence[tuple[int, str]]) -> tuple[Ed
 def distinct(
     sentence: Sentence, make: Callable[[int], tuple[Edit, ...]], copies: int, tries: int = TRIES
 ) -> tuple[Rewrite, ...]:
-    """Up to `copies` candidates with different edits, of `tries` as many; `make` takes the number of the try, and
-    returns () where it finds nothing.
-    """
+    """Up to `copies` candidates with different edits, of `tries` as many; `make` takes the number of the try."""
     seen: dict[tuple[Edit, ...], None] = {}
     for number in range(tries * copies):
         if edits := make(number):

@@ -1,10 +1,7 @@
 """The driver of augmentation: sentences go in, what the constraints keep of a method's proposals comes out.
 
-A release and a file (builder.augment.outputs) and a bench (builder.augment.bench.augmented) only read, write and say
-which texts may not be made. Every candidate is kept or rejected with a reason code, and counted.
-
-With a crew, proposals are made in chunks: files under the working directory, each whole or not there, in a folder that
-bears the hash of all that they depend on. Settings go to workers as a file. Without a crew all are made at once.
+Every candidate is kept or rejected with a reason code, and counted. With a crew, proposals are made in chunks: files
+under the working directory, in a folder that bears the hash of all that they depend on.
 """
 
 from __future__ import annotations
@@ -43,11 +40,6 @@ class Rejected:
     edits: tuple[Edit, ...] = ()
 
 
-def count_reasons(rejected: Iterable[Rejected]) -> dict[str, int]:
-    """How many were rejected for each reason, by name."""
-    return dict(sorted(Counter(rejection.reason for rejection in rejected).items()))
-
-
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """`kept` in order; `proposed` candidates in all, `sources` sentences that any were proposed for."""
@@ -59,15 +51,14 @@ class Judgement:
 
     @property
     def reasons(self) -> dict[str, int]:
-        return count_reasons(self.rejected)
+        """How many were rejected for each reason, by name."""
+        return dict(sorted(Counter(rejection.reason for rejection in self.rejected).items()))
 
 
 @dataclass(slots=True)
 class Seen:
-    """Texts that may not come again, by what `key` makes of them: those of the source split, those held out, and
-    those kept so far.
-
-    `apart` tells two sentences of one text apart where the format does: by the aspect that is judged.
+    """Texts that may not come again, by their `key`: sources, held-out ones, and those kept so far. `apart` tells
+    sentences of one text apart: by the aspect that is judged.
     """
 
     key: Callable[[str], str]
@@ -80,30 +71,22 @@ class Seen:
         if self.key(trial.text) in self.held_out:
             return "held-out"
         known = self._known(trial)
-        return (
-            "in-source"
-            if known in self.sources
-            else "duplicate"
-            if (known, self.apart(trial.source)) in self.kept
-            else None
-        )
+        if known in self.sources:
+            return "in-source"
+        return "duplicate" if (known, self.apart(trial.source)) in self.kept else None
 
     def keep(self, trial: Trial) -> None:
         self.kept.add((self._known(trial), self.apart(trial.source)))
 
     def _known(self, trial: Trial) -> str:
-        """What `key` makes of it; its words where they differ from its own source's by a space alone, which `key`
-        does not see.
-        """
+        """Its key; its words where it differs by a space alone, which the key does not see."""
         known = self.key(trial.text)
         return " ".join(spelt(trial.text)) if respaced(trial) and known == self.key(trial.source.text) else known
 
 
 @dataclass(slots=True)
 class Sieve:
-    """Keeps up to `copies` candidates a sentence, the first that pass. `refused` says of a text that it shows personal
-    data; `label_safe` False leaves out the constraints of `LABEL_SAFE`.
-    """
+    """Keeps the first `copies` candidates of a sentence that pass. `refused`: whether a text shows personal data."""
 
     copies: int
     cues: Cues
@@ -151,22 +134,15 @@ class Sieve:
 
 def lost(judged: Judgement, gone: Set[int], reason: str) -> Judgement:
     """`judged` without the kept candidates at some indices, which are rejected for `reason`."""
-    return Judgement(
-        tuple(trial for n, trial in enumerate(judged.kept) if n not in gone),
-        (
-            *judged.rejected,
-            *(Rejected(judged.kept[n].source.id, reason, judged.kept[n].candidate.edits) for n in sorted(gone)),
-        ),
-        judged.proposed,
-        judged.sources,
-    )
+    trials = [judged.kept[n] for n in sorted(gone)]
+    rejected = (Rejected(trial.source.id, reason, trial.candidate.edits) for trial in trials)
+    kept = tuple(trial for n, trial in enumerate(judged.kept) if n not in gone)
+    return replace(judged, kept=kept, rejected=(*judged.rejected, *rejected))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AugmentOptions:
-    """The options of the command, for a release and for a file. `candidates` are proposed a sentence, up to `copies`
-    kept; `limit` takes so many sentences by chance (0: all).
-    """
+    """The options of the command: `candidates` a sentence, up to `copies` kept, `limit` sentences (0: all)."""
 
     method: str
     workdir: Path
@@ -181,26 +157,29 @@ class AugmentOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What is asked of a method: the options, whose settings say what is given. `seen` are the texts that may not be
-    made, `private` says which show personal data.
-    """
+class Outcome:
+    """What was written: rows and why others were rejected, measures; of a release its layer, and if it was there."""
 
-    options: AugmentOptions
-    seen: Seen
-    private: Callable[[str], bool] = lambda text: False
+    path: Path
+    rows: int
+    reasons: Mapping[str, int]
+    measures: Mapping[str, object]
+    layer: str = ""
+    before: bool = False
 
 
-def judge_proposals(request: Request, method: Method, crew: Crew | None = None) -> Judgement:
-    """What is kept and what is rejected of the method's proposals, in the order of the sentences.
-
-    Where `redraws` allow it, sentences that keep too few are asked for more candidates by another seed.
-    """
-    options, settings = request.options, request.options.settings
-    given = settings.given
+def judge_proposals(
+    options: AugmentOptions,
+    method: Method,
+    seen: Seen,
+    private: Callable[[str], bool] = lambda text: False,
+    crew: Crew | None = None,
+) -> Judgement:
+    """What is kept and rejected of a method's proposals; `redraws` ask again where too few are kept."""
+    settings, given = options.settings, options.settings.given
     chinese = given.language == "zh"
     cues = constraints.chinese(given.folders.load_lexicon()) if chinese else constraints.english_cues()
-    sieve = Sieve(options.copies, cues, request.seen, request.private, settings.label_safe)
+    sieve = Sieve(options.copies, cues, seen, private, settings.label_safe)
     sentences: Sequence[Sentence] = given.sentences
     for draw in range(1 + settings.redraws):
         drawn = replace(options, candidates=options.candidates * (1 + draw), seed=options.seed + draw)
@@ -232,10 +211,8 @@ _MODELS = ("**/weights.safetensors", "**/model.json")
 def propose(
     options: AugmentOptions, method: Method, sentences: Sequence[Sentence], crew: Crew
 ) -> Iterator[tuple[Rewrite, ...]]:
-    """The candidates of each of some given sentences, in order; `method` is loaded as each worker loads it.
-
-    A filter's folds are the work: each is trained, proposed to and read by one worker; what they say together is
-    sifted here. Else the work is chunks of sentences, and the candidates of each are kept in a file.
+    """The candidates of each sentence, in order; workers load the method as it is here. A worker trains and reads a
+    filter's fold whole; else it proposes for a chunk of sentences, which is kept in a file.
     """
     name, copies, seed, folders = options.method, options.candidates, options.seed, options.settings.given.folders
     arguments = (name, *_pack_settings(options.settings, options.workdir))
@@ -272,9 +249,7 @@ def _pack_settings(settings: AugmentSettings, workdir: Path) -> tuple[Parcel, Pa
 
 
 def _prepare(name: str, folder: Path, models: Path, trains: bool) -> Method:
-    """A worker's own method, of what the first process trained and kept. Where nothing is trained it takes one thread,
-    for other workers have the other cores.
-    """
+    """A worker's method, of what the first process trained; one thread, for other workers have the other cores."""
     settings = loaded((folder / "settings.json").read_bytes(), models)
     return make_method(name, settings if trains or parent_process() is None else replace(settings, threads=1))
 

@@ -1,13 +1,7 @@
 """Files of labelled sentences, both ways: BIO, ATEPC, APC and TSV, the formats of the augmentation papers' own sets.
 Pure.
 
-In: a file's text. Out: `FileSentence`s, a sentence each with what is needed to write it back; and a candidate of an
-item in the file's own format. A sentence that stands in a file once for each of its aspects (ATEPC, APC) is one item
-where only its terms are labelled.
-
-A labelled sentence of a file, whatever the format, what is no sentence in it, and the language of a file.
-
-BIO and ATEPC: files with a token and its tag a line, both ways. Pure.
+A sentence that stands in a file once for each of its aspects is one item where only its terms are labelled (ATEPC).
 """
 
 from __future__ import annotations
@@ -31,9 +25,7 @@ Language = Literal["zh", "en"]
 
 @dataclass(frozen=True, slots=True)
 class FileSentence:
-    """`labels` is what the format says of each mark (ATEPC: polarities) or of the whole (APC, TSV: the label as
-    written, the aspect's mark).
-    """
+    """A sentence, and what the format says of each mark (ATEPC) or of the whole, or of the mark `judged`."""
 
     sentence: Sentence
     labels: tuple[str, ...] = ()
@@ -79,9 +71,7 @@ def _blocks(content: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _joined(shown: Sequence[str], language: Language) -> tuple[str, tuple[Span, ...]]:
-    """The text of tokens and their places: spaces between in English; in Chinese nothing, and a stand-in is the space
-    it stands for.
-    """
+    """The text of tokens and their places; spaces between in English, in Chinese what a stand-in stands for."""
     parts = list(shown) if language == "en" else ["".join(text_of(list(token))) for token in shown]
     spans: list[Span] = []
     at = 0
@@ -92,9 +82,7 @@ def _joined(shown: Sequence[str], language: Language) -> tuple[str, tuple[Span, 
 
 
 def _tagged(numbers: Sequence[int], rows: Sequence[Sequence[str]], spans: Sequence[Span]) -> list[tuple[Span, int]]:
-    """(span, row of its first token) of each term; `numbers` are the lines of the rows. ValueError where an I follows
-    nothing.
-    """
+    """(span, row of its first token) of each term. ValueError where an I follows nothing."""
     terms: list[tuple[Span, int]] = []
     before = "O"
     for n, (row, span) in enumerate(zip(rows, spans, strict=True)):
@@ -118,9 +106,7 @@ def _checked(numbers: Sequence[int], rows: Sequence[Sequence[str]], columns: int
 
 
 def read_bio(content: str, language: Language, report: Report = refuse) -> list[FileSentence]:
-    """A token and its tag a line, an empty line behind each sentence; `# id = …` names one, no two the same. The
-    others are named by their first line.
-    """
+    """A token and its tag a line, an empty line behind a sentence, named by `# id = …` or by its first line."""
     given = {line.removeprefix(_ID) for _, block in _blocks(content) for line in block if line.startswith(_ID)}
     items: dict[str, FileSentence] = {}
     for first, block in _blocks(content):
@@ -177,9 +163,7 @@ def _retagged(item: FileSentence, trial: Trial) -> Iterator[tuple[str, str, int]
 
 
 def retokenised(source: Sentence, trial: Trial) -> list[Span]:
-    """The tokens of a candidate: in English what stands between spaces; in Chinese the source's where they are
-    untouched, and what an edit wrote is one token, or cut into characters where the source's tokens are.
-    """
+    """The tokens of a candidate: what spaces part, or the source's, and what edits wrote, cut as those are."""
     if source.language == "en":
         return list(_words(trial.text, "en"))
     edits = trial.candidate.edits
@@ -196,9 +180,7 @@ def by_characters(sentence: Sentence) -> bool:
 
 
 def read_atepc(content: str, language: Language, report: Report = refuse) -> list[FileSentence]:
-    """A token, its tag and the polarity of the judged aspect a line (-100 elsewhere). Blocks that differ in that
-    alone are one item.
-    """
+    """A token, its tag and the judged polarity a line (-100 elsewhere); blocks of one sentence are one item."""
     merged: dict[tuple[str, tuple[Mark, ...]], tuple[Sentence, dict[int, str]]] = {}
     for first, block in _blocks(content):
         rows, numbers = [line.split() for line in block], range(first, first + len(block))
@@ -251,9 +233,7 @@ class FileReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    """How a format is read and written. `read` reports lines that are not of the format, or raises ValueError that
-    names the first; `head` begins every file.
-    """
+    """How a format is read and written; `head` begins every file."""
 
     about: str
     read: FileReader
@@ -262,9 +242,7 @@ class FileFormat:
 
 
 def read_apc(content: str, language: Language, report: Report = refuse) -> list[FileSentence]:
-    """Three lines a judged aspect: the sentence with $T$ in its place, the aspect, its polarity. Other aspects of the
-    sentence are kept too.
-    """
+    """Three lines a judged aspect: the sentence with $T$ for it, the aspect, its polarity. Others are kept too."""
     aspects: list[tuple[str, Span, str, int]] = []
     for first, (text, *rest) in _apc_groups(content):
         aspect, label = (line.strip() for line in (*rest, "", "")[:2])
@@ -281,9 +259,7 @@ def read_apc(content: str, language: Language, report: Report = refuse) -> list[
 
 
 def _apc_groups(content: str) -> Iterator[tuple[int, list[str]]]:
-    """(number of the first line, lines): up to three from each line with $T$ on, and what stands between such groups.
-    A line too few or too many costs its own group alone. Empty lines between groups are none.
-    """
+    """(first line, lines): up to three from each line with $T$ on, so that a line too many costs its group alone."""
     group: list[str] = []
     for number, line in enumerate([*content.split("\n"), _ASPECT], start=1):
         ended = _ASPECT in line or (len(group) == 3 and _ASPECT in group[0])

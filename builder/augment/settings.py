@@ -1,11 +1,8 @@
-"""What can be set about a method, one section a method, and the methods by name.
+"""What can be set about augmentation, and the methods by name.
 
-Settings are pure values; keys as `--set SECTION.KEY=VALUE`. `Given` cannot be set on the command line: it is what the
-frame hands to a method, where models are kept and what it may learn from.
-
-A method is imported when it is asked for: the table costs nothing. To add one: a file with `load(settings) -> Method`,
-and a line in `METHODS`. A loader trains or reads its model, and its method's `signature` covers it; a method may also
-have `digest`, its model's, which the manifest then names.
+To add a method: a file with `load(settings) -> Method`, and a line in `METHODS`; it is imported when it is asked for. A
+loader trains or reads its model, which the method's `signature` covers; `digest`, if it has one, stands in the
+manifest. `Given` cannot be set: the frame hands it over.
 """
 
 from __future__ import annotations
@@ -39,10 +36,7 @@ from builder.language.lexicon.folders import SHIPPED, Folders
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the frame gives: `models` is where trained models are kept (by their signature), `sentences` what may be
-    learned from: all that are augmented, and no other; `texts` raw text of the train split, `held` that of the
-    others, which no model may read. `folders` are those of the words and rules of a working directory.
-    """
+    """What the frame gives: where models are kept, what to learn from, and texts that no model may read (`held`)."""
 
     models: Path | None = None
     sentences: tuple[Sentence, ...] = ()
@@ -103,21 +97,15 @@ SHARED = frozenset({"seed", "threads", "device", "constraints", "redraws", "flue
 
 
 _AS_BERT = "take `bert` with `bert.share=0.1`, which is nearest to it"
-_LIKELIEST = "the likeliest beams count"
 GONE = {
     "again": "a word always gives way to another one",
-    "batch": "batches are counted in tokens",
-    "batch_tokens": "batches are counted in tokens",
-    "decoder": "the embedded network has one layer on either side",
-    "each": _LIKELIEST,
-    "encoder": "the embedded network has one layer on either side",
+    **dict.fromkeys(("batch", "batch_tokens"), "batches are counted in tokens"),
+    **dict.fromkeys(("decoder", "encoder"), "the embedded network has one layer on either side"),
+    **dict.fromkeys(("each", "fitting", "least_fit", "most_surprise"), "the likeliest beams count"),
     "find": "attention finds the words that make a label",
-    "fitting": _LIKELIEST,
     "keep": "what no method may touch is for `--keep` to say",
     "kinds": "a dictionary of misspellings is used alone",
     "labels": "a word is told the labels that the view has",
-    "least_fit": _LIKELIEST,
-    "most_surprise": _LIKELIEST,
     "operations": "all four take turns",
     "opposite": "polarities turn round, and sorted labels from the end",
     "patience": "a training ends where its validation loss no longer falls",
@@ -129,9 +117,7 @@ GONE = {
 
 
 def make_settings(options: Mapping[str, object]) -> AugmentSettings:
-    """Settings from dotted keys; ConfigError for a key that is not known, and for a value of the wrong type or out of
-    range.
-    """
+    """Settings from dotted keys; ConfigError for an unknown key, or a value that does not fit."""
     known = flat(AugmentSettings())
     for key in options:
         if key.startswith("given"):
@@ -144,9 +130,7 @@ def make_settings(options: Mapping[str, object]) -> AugmentSettings:
 
 
 def describe_origins(made: AugmentSettings, method: str, origins: Mapping[str, str]) -> Iterator[str]:
-    """A line for each setting that a run of `method` depends on, of a filter's back end too, as TOML writes it, with
-    where its value came from.
-    """
+    """A TOML line, with its origin, for each setting that `method` depends on, and a filter's back end."""
     values = relevant_settings(made, method)
     if (backend := values.get(f"{section_of(method)}.backend")) is not None:
         values |= relevant_settings(made, str(backend))

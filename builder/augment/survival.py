@@ -1,11 +1,8 @@
 """What is measured of an augmentation run: label survival, yield, variety, distance from the source, fluency.
 
-Label survival: how many of the carried-over triplets are found by somebody who knows nothing of the augmentation? The
-rule engine is always asked. With a working directory, so are its last model and its discriminator. What they find in
-the sources is reported beside it, for they do not find everything there either. It needs models.
-
-All else is pure, but for sacrebleu. Fluency is how likely a text is by a language model that took no part in making it.
-The model is interpolated Kneser-Ney n-grams (Chen & Goodman 1998, equation 17).
+Label survival: how many of the carried-over triplets others find, beside what they find in the sources. Those are the
+rule engine, and the model and discriminator of a working directory. Fluency is how likely a text is by a language model
+that took no part in making it: interpolated Kneser-Ney n-grams (Chen & Goodman 1998, equation 17).
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from builder.augment.constraints import Trial
-from builder.augment.records import Sentence, written
+from builder.augment.records import written
 from builder.augment.run import Judgement
 from builder.augment.settings import AugmentSettings
 from builder.augment.views import cached_reader
@@ -65,33 +62,27 @@ def _before_and_after(pairs: Sequence[tuple[Held, Held]], judge: Judge) -> list[
 
 
 def label_lost(pairs: Sequence[tuple[Held, Held]], folders: Folders = SHIPPED) -> set[int]:
-    """The indices of texts in which the rule engine, with words and rules of `folders`, no longer finds a triplet that
-    it finds in their source.
-    """
+    """The indices of texts in which the rules no longer find a triplet that they find in the source."""
     rules = _finding(cached_reader(folders).extract)
     return {n for n, row in enumerate(_before_and_after(pairs, rules)) if any(old and not new for old, new in row)}
 
 
 def unconfirmed(flipped: Sequence[Held], workdir: Path | None, device: str = "auto") -> set[int]:
-    """The indices of texts of which the discriminator of a working directory (without one: the rule engine) does not
-    find every triplet, with the polarity that a method gave it.
-    """
+    """The indices of texts of which a discriminator (else the rules) does not find every triplet as flipped."""
     judge = _discriminator(workdir, device) if workdir else _rules(None)
     return {n for n, flags in enumerate(_judged(flipped, judge)) if not all(flags)}
 
 
-def invented(pairs: Sequence[tuple[Sentence, Trial]], workdir: Path, device: str = "auto") -> set[int]:
-    """The indices of candidates in which the model of a working directory finds an aspect that an edit wrote and
-    nobody labelled.
-    """
+def invented(trials: Sequence[Trial], workdir: Path, device: str = "auto") -> set[int]:
+    """The indices of candidates in which a model finds an aspect that an edit wrote and nobody labelled."""
     model = open_system(workdir, device=device)
     predicted = [
         triplets
-        for at in range(0, len(pairs), _BATCH)
-        for triplets in model.extract([trial.text for _, trial in pairs[at : at + _BATCH]])
+        for at in range(0, len(trials), _BATCH)
+        for triplets in model.extract([trial.text for trial in trials[at : at + _BATCH]])
     ]
     out = set()
-    for n, ((_, trial), triplets) in enumerate(zip(pairs, predicted, strict=True)):
+    for n, (trial, triplets) in enumerate(zip(trials, predicted, strict=True)):
         labelled = [(mark.start, mark.end) for mark in trial.marks if mark is not None]
         aspects = [triplet.aspect.spans for triplet in triplets]
         if any(_overlap(spans, written(trial.candidate.edits)) and not _overlap(spans, labelled) for spans in aspects):
@@ -112,9 +103,7 @@ def _judged(texts: Sequence[Held], judge: Judge) -> list[list[bool]]:
 
 
 def judges(workdir: Path | None, device: str = "auto") -> dict[str, Judge]:
-    """The rule engine, and what a working directory has trained: models that find, discriminators that judge. They
-    run on `device`; `auto` is that of the build.
-    """
+    """The rule engine, and what a working directory has trained: models that find, discriminators that judge."""
     by_name: dict[str, Judge] = {"rules": _rules(workdir)}
     if workdir is not None:
         model = open_system(workdir, device=device)
@@ -203,9 +192,7 @@ Gram = tuple[str, ...]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Level:
-    """Counts of one order: of n-grams (raw in the highest order, else in how many contexts they stand), and by
-    history their sum and kinds.
-    """
+    """Counts of n-grams (in lower orders of the contexts that they stand in), and by history their sum and kinds."""
 
     counts: Counter[Gram]
     sums: Counter[Gram]
@@ -236,11 +223,7 @@ class Kneser:
 
 
 def fit(texts: Iterable[Sequence[str]], order: int = ORDER) -> Kneser:
-    """A Kneser-Ney model of tokenised texts.
-
-    Args:
-        order: tokens in an n-gram, the predicted one among them.
-    """
+    """A Kneser-Ney model of tokenised texts; `order` tokens are an n-gram."""
     raw: Counter[Gram] = Counter()
     for tokens in texts:
         padded = [_EDGE] * (order - 1) + [*tokens, _EDGE]
@@ -340,13 +323,12 @@ def bleu(kept: Sequence[Trial], language: Language) -> tuple[float | None, str]:
 
 def measures(
     judged: Judgement,
-    sentences: int,
-    language: Language,
-    reviews: Sequence[tuple[str, str]],
-    review_of: Callable[[str], str],
     settings: AugmentSettings,
+    reviews: Sequence[tuple[str, str]],
+    review_of: Callable[[str], str] = lambda sentence: sentence,
 ) -> dict[str, object]:
     """`reviews`: (id, text) of the train split, for the fluency model. `review_of`: sentence id -> review id."""
+    language, sentences = settings.given.language, len(settings.given.sentences)
     unit, cut, _ = TOKENS[language]
     kept = judged.kept
     sources = list({trial.source.id: trial.source for trial in kept}.values())

@@ -1,12 +1,8 @@
-"""What the methods that train a model share: labels of tokens, schedules, and raw text of the domain.
+"""What the methods that train a model share: labels of tokens, schedules, raw text of the domain, and their loader.
 
-`Conditions` are the labels that a replacement must fit: one of each token of a sentence, from the sentence's own label
-or from its marks. `sentence`: every token has the sentence's label (Wu et al. 2019). `polarity`: a token has the
-polarity of the nearest aspect, so that a sentence of two minds keeps both. `bio`: the label sequence of aspect term
-extraction (Li et al. 2020, appendix A). `none`: no label at all.
-
-`raw` makes sentences without labels of a file of raw reviews, or of the texts of the train split. `trained` makes the
-loader of a method: its own section of `AugmentSettings`, the given sentences, and a place for the weights.
+`Conditions` are the labels that a replacement must fit, one of each token. `sentence`: the sentence's (Wu et al. 2019).
+`polarity`: that of the nearest aspect. `bio`: the label sequence of aspect term extraction (Li et al. 2020, appendix
+A). `none`: no label at all.
 """
 
 from __future__ import annotations
@@ -18,7 +14,9 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
+
+from torch import nn
 
 from builder.augment.method_settings import Training
 from builder.augment.records import Changed, Edit, Mark, Method, Rewrite, Sentence
@@ -27,7 +25,8 @@ from builder.augment.views import segmented
 from builder.core.errors import ConfigError, InputError
 from builder.core.progress import ModelBar
 from builder.core.records import POLARITIES, Span
-from builder.learning.obtain import ModelShelf, Schedule
+from builder.learning.obtain import Measure, ModelShelf, Phase, Schedule, TrainingRun, train_phase
+from builder.learning.pieces import Cut
 from builder.reviews.script import same_script, script_of, tells_script
 from builder.reviews.sources import read
 from builder.reviews.sources.cells import RawReview
@@ -120,9 +119,7 @@ def _apart(mark: Mark, span: Span) -> int:
 
 
 def free_words(sentence: Sentence, spans: Sequence[Span], marks: Sequence[Mark]) -> tuple[tuple[int, ...], ...]:
-    """The tokens of every word that may be replaced: words with a letter or digit that no mark touches, as runs of
-    tokens inside them.
-    """
+    """The tokens of every word that may be replaced: with a letter or digit, and touched by no mark."""
     out, at = [], 0
     for start, end in sentence.words:
         while at < len(spans) and spans[at][0] < start:
@@ -161,13 +158,51 @@ class Workplace(ModelShelf):
     def schedule(
         self, settings: Training, epochs: int, items: Sequence[Sentence], rate: float, patience: int = PATIENCE
     ) -> Schedule:
-        """How a network with the learning rate `rate` of its own is trained. An epoch has about 150 steps of 384 to 512
-        tokens: few sentences need as many steps as many do, and of many more is learnt in a minute by small steps.
+        """How a network with a learning `rate` of its own is trained: some 150 steps an epoch, of 384 to 512 tokens,
+        for few sentences need as many steps as many do.
         """
         tokens = sum(len(item.words) if item.language == "en" else len(item.text) for item in items)
         size = int(tokens * max(1.0, settings.least / max(1, len(items)))) // 150
         size = min(512, max(384, size))
         return Schedule(epochs, settings.least, patience, size, settings.rate or rate, threads=self.threads)
+
+
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
+_CHUNK = 4096
+
+
+def candidates_by_plan(
+    sentences: Sequence[Sentence],
+    plan: Callable[[Sentence], Iterable[tuple[Cut, Item]]],
+    write: Callable[[list[Item]], Iterable[tuple[int, Outcome]]],
+    read: Callable[[Sentence, Cut, Item, Outcome], Iterable[Rewrite]],
+) -> Iterator[list[tuple[Rewrite, ...]]]:
+    """Per sentence, the candidates of each item that `plan` makes of it. `write` gives outcomes by the items' numbers,
+    of a chunk of sentences at once, so that batches are full.
+    """
+    for at in range(0, len(sentences), _CHUNK):
+        chunk = sentences[at : at + _CHUNK]
+        plans = [(n, cut, item) for n, sentence in enumerate(chunk) for cut, item in plan(sentence)]
+        outcomes = dict(write([item for *_, item in plans]))
+        made: list[list[tuple[Rewrite, ...]]] = [[] for _ in chunk]
+        for i, (n, cut, item) in enumerate(plans):
+            made[n].append(tuple(read(chunk[n], cut, item, outcomes[i])) if i in outcomes else ())
+        yield from made
+
+
+def train_until_converged(
+    network: nn.Module,
+    items: Sequence[Item],
+    held: Sequence[Item],
+    schedule: Schedule,
+    measure: Measure[Item],
+    run: TrainingRun,
+) -> dict[str, float]:
+    """Train on `items`, all as often as each other, until the loss on `held` no longer falls. Score and epochs."""
+    whole = list(items) * max(1, -(-schedule.least // len(items)))
+    done = train_phase(network, Phase(lambda epoch: whole, held, schedule), measure, run)
+    return {"score": done.score, "epochs": float(len(done.scores))}
 
 
 # ---- Raw text
@@ -186,16 +221,13 @@ def english(items: Sequence[Sentence]) -> bool:
 def raw(
     corpus: str, items: Sequence[Sentence], texts: Sequence[str] = (), held: Collection[str] = ()
 ) -> tuple[Sentence, ...]:
-    """The sentences of a corpus, each once, in the script of `items` if those have one; `texts` are those of `train`;
-    what has the letters of a text in `held` is left out.
-
-    Every Han character is a word of its own. Raises InputError where the file cannot be read or holds nothing,
-    ConfigError where there is no train split.
+    """The sentences of a corpus, each once, in the script of `items`; `texts` are those of `train`, `held` is left out,
+    and every Han character is a word. InputError where nothing can be read, ConfigError without a train split.
     """
     if corpus == TRAIN and not texts:
         raise ConfigError("there is no train split", where="corpus", fix="name a file of raw reviews")
     language: Literal["zh", "en"] = "en" if english(items) else "zh"
-    given = texts if corpus == TRAIN else _texts(Path(corpus))
+    given = texts if corpus == TRAIN else (row.text for row in read(Path(corpus)) if isinstance(row, RawReview))
     parts = dict.fromkeys(
         _parts(given, language, "keep" if language == "en" else _script(items), set(map(_letters, held)))
     )
@@ -218,18 +250,6 @@ def _parts(texts: Iterable[str], language: str, script: Script, held: Set[str]) 
 
 def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text))
-
-
-def _texts(path: Path) -> Iterator[str]:
-    if path.suffix == ".txt":
-        try:
-            yield from filter(None, map(str.strip, path.read_text("utf-8-sig").split("\n")))
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"cannot be read: {error}", where=str(path), fix="UTF-8, a text a line") from error
-        return
-    for row in read(path):
-        if isinstance(row, RawReview):
-            yield row.text
 
 
 def _script(items: Sequence[Sentence]) -> Script:
@@ -280,9 +300,7 @@ class OneScript:
 
 
 def in_one_script(sentences: Sequence[Sentence]) -> tuple[tuple[Sentence, ...], Callable[[Method], Method]]:
-    """The sentences as a model of their own reads them, and what makes a method of that model one for the sentences
-    as they are.
-    """
+    """The sentences in the script that a model reads, and what fits the method of that model to them as they are."""
     scripts = {
         script_of(sentence.text) for sentence in sentences if sentence.language == "zh" and tells_script(sentence.text)
     }
@@ -319,10 +337,8 @@ Load = Callable[[Any, Given, Workplace, tuple[Sentence, ...]], Method]
 
 
 def trained(name: str, load: Load, words: bool = False) -> Loader:
-    """The loader of a method that trains a model. A model of `words` reads those of a corpus.
-
-    An embedded model is shown the sentences in one script: in a release of both, every character would be two, each
-    learnt from a part of the text. A base of a hub knows both.
+    """The loader of a method that trains a model; a model of `words` reads those of a corpus. An embedded model is
+    shown one script, for of two every character would be two; a base of a hub knows both.
     """
 
     def loaded(settings: AugmentSettings) -> Method:

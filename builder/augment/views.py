@@ -1,8 +1,8 @@
 """What of a release's review a method sees: sentences with marks; and back: a candidate as a row of an augmentation
-layer. And the words of sentences, by the embedded segmenter. Pure.
+layer. And the words of sentences, by the embedded segmenter.
 
-A review is cut into sentences, but never inside a triplet. A sentence that the view has no use for, or cannot show,
-is left out with a reason.
+A review is cut into sentences, but never inside a triplet. A sentence that the view cannot show is left out with a
+reason.
 """
 
 from __future__ import annotations
@@ -78,9 +78,7 @@ def parts(row: ReviewRow) -> list[Span]:
 def _marked(
     held: Sequence[TripletRow], start: int, view: View, keep: Keep
 ) -> Iterator[tuple[str, tuple[Mark, ...] | str, str | None]]:
-    """(what follows in the id, marks or the reason why there are none, label) of each sentence that a view makes of
-    one.
-    """
+    """(end of the id, marks or why there are none, label) of each sentence that a view makes of one."""
     if view == "triplets":
         yield "", _merged(_all(held, start, keep="aspect+opinion", polarities=True)), None
     elif view == "ate":
@@ -101,9 +99,7 @@ def _agreed(held: Sequence[TripletRow], marks: tuple[Mark, ...] | str) -> tuple[
 
 
 def _all(held: Sequence[TripletRow], start: int, keep: Keep, polarities: bool) -> list[Mark]:
-    """The spans that are kept, offsets into the sentence. An opinion is kept with what stands inside its phrase (the
-    太 of 不會太鹹).
-    """
+    """The spans that are kept. An opinion is kept with what stands inside its phrase (the 太 of 不會太鹹)."""
     out: list[Mark] = []
     for triplet in held:
         polarity: Polarity | None = triplet["polarity"] if polarities else None
@@ -121,9 +117,7 @@ def _all(held: Sequence[TripletRow], start: int, keep: Keep, polarities: bool) -
 
 
 def _merged(marks: Iterable[Mark]) -> tuple[Mark, ...] | str:
-    """Marks in order; those of one kind that overlap are one, and say a polarity only if they agree. Of two kinds: a
-    reason.
-    """
+    """Marks in order; those of one kind that overlap are one. Of two kinds: a reason."""
     out: list[Mark] = []
     for mark in sorted(set(marks), key=lambda mark: (mark.start, mark.end)):
         if out and mark.start < out[-1].end:
@@ -204,9 +198,7 @@ def _polarity(unit: ViewUnit, before: Mark, view: View, label: str | None) -> st
 
 
 def _triplet(unit: ViewUnit, trial: Trial, before: TripletRow, row: str, method: str) -> TripletRow | None:
-    """A triplet where it stands after the edits; None where one of its spans does not survive. A mark that the method
-    changed brings its own polarity and valence.
-    """
+    """A triplet after the edits, None where a span is lost; a changed mark brings its polarity and valence."""
     moved_parts: dict[str, ElementRow | None] = {"owner": None}
     elements: dict[str, ElementRow | None] = {part: cast(Any, before)[part] for part in (*PARTS, "owner")}
     for part, element in elements.items():
@@ -242,9 +234,7 @@ def _element(unit: ViewUnit, trial: Trial, row: ElementRow, stretch: bool = Fals
 
 
 def _place(unit: ViewUnit, trial: Trial, span: Span, stretch: bool) -> Span | None:
-    """Where a span stands: inside a mark whose words the method changed, at the new words; else by arithmetic on the
-    edits.
-    """
+    """Where a span stands: in a mark whose words the method changed, at the new ones; else by arithmetic."""
     changed = _changed(trial, span)
     if changed and changed.text != unit.sentence.text[changed.start : changed.end]:
         return replaced((changed.start, changed.end), trial.candidate.edits)

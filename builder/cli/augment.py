@@ -1,7 +1,5 @@
-"""`builder augment` and `builder bench`: augmented text, and what it is worth.
-
-`augment` makes more text for a release or a file, with labels that still hold. `bench` asks whether augmented data
-trains better models than the source alone.
+"""`builder augment` makes more text for a release or a file, with labels that still hold; `builder bench` asks whether
+it trains better models than the source alone.
 """
 
 from __future__ import annotations

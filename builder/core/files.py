@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from builder.core.errors import OutputError
+from builder.core.errors import BuilderError, InputError, OutputError
 
 PathLike = str | os.PathLike[str]
 """A path as callers of the Python API may give it."""
@@ -88,6 +88,14 @@ def read_settings(path: Path) -> str:
     if (size := path.stat().st_size) > _LARGEST_SETTINGS:
         raise OSError(f"{path.name} has {size:,} bytes, more than any file of settings")
     return path.read_text(encoding="utf-8")
+
+
+def read_text(path: Path, fix: str = "", kind: type[BuilderError] = InputError) -> str:
+    """The text of a file in UTF-8, without its byte order mark; an error of the `kind` where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise kind(f"cannot be read: {error}", where=str(path), fix=fix) from error
 
 
 def check_regular(path: Path) -> None:

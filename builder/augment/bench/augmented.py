@@ -14,7 +14,7 @@ from pathlib import Path
 from builder.augment.bench.reading import BenchRow, Data, digest, language, normalised, sentences
 from builder.augment.constraints import place_marks
 from builder.augment.records import Edit, Rewrite, applied, carried, moved, rewrite_of
-from builder.augment.run import AugmentOptions, Judgement, Request, Seen, judge_proposals, lost
+from builder.augment.run import AugmentOptions, Judgement, Seen, judge_proposals, lost
 from builder.augment.settings import METHODS, SHARED, AugmentSettings, Given, make_method, make_settings, section_of
 from builder.augment.survival import label_lost
 from builder.core.code import code_digest
@@ -31,9 +31,7 @@ CODE = (__name__, "builder.augment.methods", "builder.engine")
 
 @dataclass(frozen=True, slots=True)
 class Augmented:
-    """Rows in the order of their sources. `named`: every row names its source, so that copies can be counted and
-    held-out sources left out.
-    """
+    """Rows in the order of their sources, and how many candidates were rejected, by reason."""
 
     name: str
     rows: tuple[BenchRow, ...]
@@ -45,9 +43,7 @@ class Augmented:
 
 
 def is_method(name: str) -> bool:
-    """Whether a method of the table (with settings of its own behind colons), not a path; ConfigError with all that
-    is known for what is neither.
-    """
+    """Whether a method of the table (settings behind colons), not a path; ConfigError for what is neither."""
     if name.partition(":")[0] in METHODS:
         return True
     if Path(name).exists():
@@ -59,11 +55,7 @@ def is_method(name: str) -> bool:
 
 
 def of_file(path: Path, data: Data, train: Sequence[BenchRow], valid: Sequence[BenchRow] = ()) -> Augmented:
-    """The rows of an augmented file whose source is trained on, if they name one, and whose text is neither in the
-    source nor in `valid`.
-
-    Sources are ids, without the place of an aspect (`@12`). A text of the test set is refused elsewhere.
-    """
+    """The rows of an augmented file that are new, and whose source, if they name one, is trained on."""
     ids = {row.id for row in train} | {row.id.partition("@")[0] for row in train}
     kept = [row for row in data.rows if row.source is None or row.source in ids]
     texts = {(row.key, row.aspect, row.label) for row in train}
@@ -87,9 +79,7 @@ def of_file(path: Path, data: Data, train: Sequence[BenchRow], valid: Sequence[B
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The rows that a method works on: those trained on, those that choose the epoch, and those tested on, whose
-    texts it may never make.
-    """
+    """The rows trained on, those that choose the epoch, and those tested on; no text of the others may be made."""
 
     train: tuple[BenchRow, ...]
     valid: tuple[BenchRow, ...]
@@ -97,9 +87,7 @@ class Sources:
 
 
 def parsed(written: str, sets: Mapping[str, object], seed: int) -> tuple[str, AugmentSettings]:
-    """`NAME` or `NAME:key=value:key=value` as the method and its settings; keys are those of the method's section, or
-    shared by all methods. ConfigError as in `make_settings`.
-    """
+    """`NAME` or `NAME:key=value:key=value` as the method and its settings. ConfigError as in `make_settings`."""
     name, *own = written.split(":")
     section = section_of(name)
     keys: dict[str, object] = {"seed": seed, "threads": 1, **sets}
@@ -154,7 +142,7 @@ def by_method(
     unique = key_of(made_by, digest(train), known.sentences, sorted(held), copies, seed, limits)
 
     def make() -> dict[str, object]:
-        judged = judge_proposals(Request(options, seen), method)
+        judged = judge_proposals(options, method, seen)
         judged = followed(judged, by_id, chosen.label_safe, known.folders)
         return {"rejected": judged.reasons, "kept": [asdict(trial.candidate) for trial in judged.kept]}
 
@@ -173,9 +161,7 @@ def by_method(
 def followed(
     judged: Judgement, by_id: Mapping[str, BenchRow], label_safe: bool = True, folders: Folders = SHIPPED
 ) -> Judgement:
-    """Without the rows of which a label or triplet could not be followed, or (`label_safe`) in which the rules no
-    longer find a triplet that they find in its source.
-    """
+    """Without rows of which a label is lost: by arithmetic, or (`label_safe`) to the rules, which found it before."""
     pairs = [(by_id[trial.source.id], rewritten(by_id[trial.source.id], trial.candidate, 0)) for trial in judged.kept]
     judged = lost(judged, {n for n, (_, new) in enumerate(pairs) if new is None}, "phrase-broken")
     held = [((old.text, old.triplets), (new.text, new.triplets)) for old, new in pairs if new]
@@ -211,9 +197,7 @@ def _triplet(triplet: Triplet, text: str, edits: Sequence[Edit]) -> Triplet | No
 
 
 def of_sets(rows: Iterable[BenchRow], sets: Collection[int]) -> Iterator[BenchRow]:
-    """The rows of some sets, in order: set n holds the row n of each source, from 0 (of a source and its aspect, where
-    one is judged).
-    """
+    """The rows of some sets, in order: set n, from 0, holds the n-th of each source and its judged aspect."""
     taken: Counter[tuple[str | None, str]] = Counter()
     for row in rows:
         place = row.source, row.text[slice(*row.aspect)] if row.aspect else ""

@@ -1,8 +1,7 @@
 """Cells of a bench: each is one training with its scores, and many of them make a mean and a test.
 
-In: a `BenchPlan` with rows. Out: `Cell`s with their scores, in the order of the plan. Each is kept as a file under the
-digest of all that goes in, so that a killed run goes on. Several cells give a mean, a deviation and a rank-sum test.
-Scores and statistics are pure.
+In: a `BenchPlan` with rows. Out: `Cell`s in the order of the plan, each kept as a file under the digest of all that
+goes in, so that a killed run goes on.
 """
 
 from __future__ import annotations
@@ -80,9 +79,7 @@ def check_extra(shift: bool) -> None:
 
 
 def rank_sum(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """The two-sided p value of Wilcoxon's rank-sum test (the Mann-Whitney U test); exact where no values tie. None
-    with fewer than two values.
-    """
+    """Two-sided p of Wilcoxon's rank-sum test, exact where no values tie; None with fewer than two values."""
     if min(len(first), len(second)) < 2:
         return None
     from scipy.stats import mannwhitneyu
@@ -107,9 +104,7 @@ CODE = ("builder.augment.bench.learn", "builder.augment.bench.cells", "builder.a
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One training. `copies` 0 is the source alone. `scores` in percent; `note` says where a model answers with one
-    class only.
-    """
+    """One training; `copies` 0 is the source alone, `scores` are in percent, `note` is the remark of `collapsed`."""
 
     method: str
     copies: int
@@ -124,12 +119,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class BenchRequest:
-    """The options of the command. `copies` empty: all that a file holds, four of a method; `settings`: those of methods
-    that a preset holds, which `sets` go before; `folds` above 0: each part of `train` is a test set in turn.
-    `valid_share` of the training texts chooses the epoch, where no file and no count is given (a tenth: Wu et al. 2019,
-    section 4.1). `epochs` 0: the model's own. `generated_sets` above 0: every choice of so many copies out of so many
-    sets is trained on, and their scores are averaged; `without_source`: augmented rows are trained on alone.
-    """
+    """The options of the command, as its help says; `settings` are a preset's, which `sets` go before."""
 
     task: Task
     train: Path
@@ -160,9 +150,7 @@ class BenchRequest:
 
 @dataclass(frozen=True, slots=True)
 class BenchPlan:
-    """What is compared. `train` without the validation rows; `augmented` by the methods' names as the user wrote
-    them.
-    """
+    """What is compared. `train` is without the rows that choose the epoch, `augmented` by method as written."""
 
     asked: BenchRequest
     train: tuple[BenchRow, ...]
@@ -224,10 +212,7 @@ def settings(plan: BenchPlan) -> Iterator[Due]:
 
 
 def run(plan: BenchPlan, report: Progress | None = None) -> list[Cell]:
-    """All cells; those with a file are read. Seed by seed, so that what a stopped run leaves compares all methods.
-
-    ModelError names the cell whose training fails; the others stay done.
-    """
+    """All cells, seed by seed, so that a stopped run compares all methods. ModelError names the cell that fails."""
     check_plan(plan)
     due = list(settings(plan))
     out: dict[int, Cell] = {}
@@ -295,9 +280,7 @@ def _worked_out(plan: BenchPlan, cell: Cell, rows: tuple[BenchRow, ...], model: 
 
 
 def config_of(plan: BenchPlan, model: Choice | None) -> Any:
-    """The settings of a cell: the model's own with as many passes as asked for. A tagger's grow with its text, of the
-    source alone.
-    """
+    """The settings of a cell, with as many passes as asked for; a tagger's grow with the text of the source."""
     if model is None:
         config: Any = sized(TaggerConfig(threads=1), sum(len(row.text) for row in plan.train))
     else:

@@ -30,9 +30,7 @@ _WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)*|[0-9]+(?:[.,][0-9]+)*|\S")
 
 @dataclass(frozen=True, slots=True)
 class ClassifierItem:
-    """A text with its words (code point ranges), and what is to be said of it: `label` (tc, absc), or `spans` (ate).
-    `aspect` is given in absc.
-    """
+    """A text with its words, and what is to be said of it: `label` (tc, absc; of an `aspect`), or `spans` (ate)."""
 
     text: str
     words: tuple[Span, ...]
@@ -43,15 +41,11 @@ class ClassifierItem:
 
 @dataclass(frozen=True, slots=True)
 class ClassifierConfig(NetworkConfig):
-    """A classifier and its training. Lengths and batches count words (pieces, for a pretrained encoder) instead of
-    characters.
+    """A classifier and its training; lengths and batches count words, of an encoder pieces.
 
-    `vector_size` is the width of word embeddings (a vector file decides it where one is given), `longest` how many
-    words are read, `unknown` the share of words that training hides so that unknown ones are known, `srd` the
-    semantic-relative distance of local context focus. `batch` above 0: so many texts a step, whatever their lengths.
-    `l2` above 0: Adam with this L2 penalty, in place of AdamW with `weight_decay`. `filters`: the sizes of those of
-    `cnn`, joined by `+`. `language` above 0: the weight of the loss of a base's masked language model, which goes on
-    being trained.
+    `longest` words are read; `unknown` is the share that training hides, `srd` the reach of local context focus.
+    `batch` above 0: so many texts a step. `l2` above 0: Adam with this penalty in place of AdamW. `filters`: sizes of
+    `cnn`. `language` above 0: the weight of the loss of a base's masked language model.
     """
 
     width: int = 128
@@ -92,10 +86,7 @@ class ClassifierConfig(NetworkConfig):
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What a model may start from. `base`: hub name or folder of an encoder; `vectors`, `domain_vectors`: files in
-    GloVe's format; `domain`: texts of the domain; `comprehension`: questions in the SQuAD layout (BERT-PT). `device`:
-    where it is trained and runs.
-    """
+    """What a model starts from: an encoder, vectors in GloVe's format, texts of the domain, questions as in SQuAD."""
 
     base: str = ""
     vectors: Path | None = None
@@ -107,55 +98,40 @@ class Means:
 
 @dataclass(frozen=True, slots=True)
 class ClassifierKind:
-    """A row of the table. `reads`: own words, words with vectors, or the pieces of an encoder; `network`: the class in
-    `builder.augment.bench` that answers with labels, `tagger` the one that answers with tags; `bases`: the encoder of a
-    model that has one, by language.
-    """
+    """A row of the table: `network` is a class of `builder.augment.bench`, `bases` are its encoders by language."""
 
     tasks: tuple[Task, ...]
     reads: Reads
     network: str
-    source: str
     config: ClassifierConfig = ClassifierConfig()
-    tagger: str = "encoders:Tags"
     bases: tuple[tuple[str, str], ...] = ()
 
 
 _BERT = (("en", "google-bert/bert-base-uncased"), ("zh", "google-bert/bert-base-chinese"))
+_DEBERTA = (("en", "microsoft/deberta-base"),)
+_DE_CNN = ClassifierConfig(dropout=0.5, rate=1e-3, freeze=True, epochs=20)
 FINE_TUNING = {"epochs": 4, "rate": 2e-5, "dropout": 0.1, "batch_chars": 1024}
 """What replaces a kind's settings where the encoder is pretrained (Devlin et al. 2019, appendix A.3)."""
 
+_TEXTS: tuple[Task, ...] = ("tc", "absc")
 MODELS: dict[str, ClassifierKind] = {
-    "lstm": ClassifierKind(("tc", "absc"), "words", "taggers:Lstm", "Yang and Li 2022, section 3.2"),
-    "cnn": ClassifierKind(("tc", "absc"), "words", "taggers:Cnn", "Kim 2014, as in Wu et al. 2019, section 4.2"),
-    "rnn": ClassifierKind(("tc", "absc"), "words", "taggers:Rnn", "Wu et al. 2019, section 4.2"),
-    "bert": ClassifierKind(("tc", "absc"), "pieces", "encoders:Pooled", "Devlin et al. 2019", bases=_BERT),
-    "deberta": ClassifierKind(
-        ("tc", "absc"), "pieces", "encoders:Pooled", "He et al. 2021", bases=(("en", "microsoft/deberta-base"),)
-    ),
-    "fastlcf": ClassifierKind(
-        ("absc",), "pieces", "encoders:FastLcf", "Zeng et al. 2019; Yang and Li 2022, section 3.2", bases=_BERT
-    ),
-    "bilstm-crf": ClassifierKind(("ate",), "vectors", "", "Li et al. 2020, section 4.2.2", tagger="taggers:BiLstmCrf"),
-    "seq2seq": ClassifierKind(("ate",), "vectors", "", "Ma et al. 2019", tagger="taggers:Seq2SeqTagger"),
-    "bert-ftc": ClassifierKind(("ate",), "pieces", "", "Devlin et al. 2019, section 5.3", bases=_BERT),
-    "de-cnn": ClassifierKind(
-        ("ate",),
-        "vectors",
-        "",
-        "Xu et al. 2018",
-        ClassifierConfig(dropout=0.5, rate=1e-3, freeze=True, epochs=20),
-        "taggers:DeCnn",
-    ),
-    "bert-pt": ClassifierKind(("ate",), "pieces", "", "Xu et al. 2019", bases=_BERT),
+    "lstm": ClassifierKind(_TEXTS, "words", "taggers:Lstm"),  # Yang and Li 2022, section 3.2
+    "cnn": ClassifierKind(_TEXTS, "words", "taggers:Cnn"),  # Kim 2014, as in Wu et al. 2019, section 4.2
+    "rnn": ClassifierKind(_TEXTS, "words", "taggers:Rnn"),  # Wu et al. 2019, section 4.2
+    "bert": ClassifierKind(_TEXTS, "pieces", "encoders:Pooled", bases=_BERT),  # Devlin et al. 2019
+    "deberta": ClassifierKind(_TEXTS, "pieces", "encoders:Pooled", bases=_DEBERTA),  # He et al. 2021
+    "fastlcf": ClassifierKind(("absc",), "pieces", "encoders:FastLcf", bases=_BERT),  # Zeng et al. 2019
+    "bilstm-crf": ClassifierKind(("ate",), "vectors", "taggers:BiLstmCrf"),  # Li et al. 2020, section 4.2.2
+    "seq2seq": ClassifierKind(("ate",), "vectors", "taggers:Seq2SeqTagger"),  # Ma et al. 2019
+    "bert-ftc": ClassifierKind(("ate",), "pieces", "encoders:Tags", bases=_BERT),  # Devlin et al. 2019, section 5.3
+    "de-cnn": ClassifierKind(("ate",), "vectors", "taggers:DeCnn", _DE_CNN),  # Xu et al. 2018
+    "bert-pt": ClassifierKind(("ate",), "pieces", "encoders:Tags", bases=_BERT),  # Xu et al. 2019
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A model as the user chose it: `shown` is what was written, `base` empty for one without an encoder; `changes`
-    are settings of its training with their values.
-    """
+    """A model as the user chose it: what was written, its encoder (`base`), and settings of its training."""
 
     shown: str
     name: str
@@ -170,9 +146,7 @@ class Choice:
 
 
 def chosen(written: str, task: Task, language: str) -> Choice:
-    """`NAME` or `NAME=BASE`, with settings of its training behind: `NAME:rate=1e-4:epochs=5`. ConfigError lists what
-    is known; a model that must be pretrained and has no known base for the language asks for one.
-    """
+    """`NAME` or `NAME=BASE`, settings behind: `NAME:rate=1e-4:epochs=5`. ConfigError lists what is known."""
     model, *settings = written.split(":")
     while not all(map(_SETTING.fullmatch, settings)):  # a base may hold a colon
         model, settings = f"{model}:{settings[0]}", settings[1:]

@@ -1,18 +1,13 @@
-"""Models of the bench over an encoder: heads for labels and for tags, and BERT-PT's post-training.
+"""Models of the bench over an encoder of transformers: heads for labels and for tags, and BERT-PT's post-training.
 
-The encoder is a pretrained one of transformers (hub name or folder). Shapes: B items, P pieces, T words, D the
-encoder's width. An encoder gives `hidden` [B, P, D]. With a head it also gives `scores` [B, P, pieces] of a masked
-language model.
-
-Post-training (Xu et al. 2019) teaches domain knowledge by masked language modelling, and task knowledge by reading
-comprehension. In: an encoder with a masked-LM head, domain texts as words, questions in the SQuAD layout. Out: the same
-encoder, further trained. It is one optimisation with both losses; batches of either kind are taken as they come.
+Shapes: B items, P pieces, T words, D the encoder's width. Post-training (Xu et al. 2019) learns masked language
+modelling on texts of the domain and reading comprehension at once.
 """
 
 from __future__ import annotations
 
 import random
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +19,7 @@ from torch.nn import functional
 
 from builder.augment.bench.classifiers import ClassifierConfig, ClassifierItem, words_of
 from builder.augment.bench.inputs import MOST_ASPECT, EncoderReader, PieceBatch, PieceRow, collate
-from builder.augment.bench.taggers import mean, most_probable, tag_loss
+from builder.augment.bench.taggers import SentenceClassifier, Tagger, mean
 from builder.augment.nets.hub import ENCODER, MASKED, load_model
 from builder.core.errors import ModelError
 from builder.learning.devices import device_of, place
@@ -63,9 +58,7 @@ class PretrainedEncoder(nn.Module):
 
 
 def load(source: str, longest: int, with_head: bool = False) -> PretrainedEncoder:
-    """Encoder and tokenizer of a hub name or folder; ModelError where there is none, of the wrong kind, or
-    incomplete.
-    """
+    """Encoder and tokenizer of a hub name or folder; ModelError where it is none, or not whole."""
     model, tokenizer = load_model(source, MASKED if with_head else ENCODER, ("pooler",))
     most = int(getattr(model.config, "max_position_embeddings", 0) or MOST)
     room = most - MOST_ASPECT - 6  # marks, and the places that RoBERTa keeps for itself
@@ -75,9 +68,7 @@ def load(source: str, longest: int, with_head: bool = False) -> PretrainedEncode
 
 
 def _untie(model: nn.Module) -> None:
-    """Parameters that stand under two names (a head tied to the embedding) become two: a checkpoint holds every
-    tensor once.
-    """
+    """Give a head that is tied to the embedding weights of its own: a checkpoint holds every tensor once."""
     seen: set[int] = set()
     for name, parameter in list(model.named_parameters(remove_duplicate=False)):
         if id(parameter) in seen:
@@ -91,9 +82,7 @@ SHARE = 0.15
 
 
 def masked(batch: PieceBatch, reader: EncoderReader) -> tuple[Tensor, Tensor]:
-    """The ids with some hidden, and what stood there (-1 elsewhere); one piece a text at least. Draws from torch's
-    generator.
-    """
+    """The ids with some hidden, one a text at least, and what stood there (-1 elsewhere)."""
     device = batch.ids.device
     ordinary = batch.mask & (batch.ids != reader.begin) & (batch.ids != reader.end)
     draw = torch.rand(batch.ids.shape).to(device).masked_fill(~ordinary, 2.0)
@@ -104,8 +93,8 @@ def masked(batch: PieceBatch, reader: EncoderReader) -> tuple[Tensor, Tensor]:
     return ids, torch.where(chosen, batch.ids, -1)
 
 
-class Labels(nn.Module, ABC):
-    """What the classifiers over an encoder share: an affine layer to the classes of what is `pooled`."""
+class Labels(SentenceClassifier):
+    """What the classifiers over an encoder share."""
 
     def __init__(self, encoder: PretrainedEncoder, features: int, classes: int, config: ClassifierConfig) -> None:
         super().__init__()
@@ -119,14 +108,10 @@ class Labels(nn.Module, ABC):
     def pooled(self, batch: PieceBatch) -> Tensor:
         return self.pool(self.encoder.hidden(batch.ids, batch.mask, batch.types), batch)
 
-    def forward(self, batch: PieceBatch) -> Tensor:
-        logits: Tensor = self.out(self.dropout(self.pooled(batch)))
-        return logits
-
     def loss(self, batch: PieceBatch) -> Tensor:
         """Cross entropy; with a weight for `language`, the masked language model learns from the same batch."""
         if not self.language:
-            return functional.cross_entropy(self(batch), batch.gold)
+            return super().loss(batch)
         ids, wanted = masked(batch, self.encoder.reader)
         hidden, scores = self.encoder.hidden_and_scores(ids, batch.mask, batch.types)
         at = wanted >= 0
@@ -145,11 +130,8 @@ class Pooled(Labels):
 
 
 class FastLcf(Labels):
-    """Local context focus, one encoder for both contexts (FastLCF; Zeng et al. 2019, context dynamic weighting).
-
-    The encoder's states are the global context. The local one is the same states, weighted down with their distance
-    to the aspect: 1 within `srd` words, then falling to 0 with the share of the sentence beyond it. Both are joined,
-    mixed by self-attention, and pooled.
+    """Local context focus with one encoder (FastLCF; Zeng et al. 2019, context dynamic weighting): its states, and the
+    same weighted by their distance to the aspect, are joined, mixed by self-attention, and pooled.
     """
 
     def __init__(self, encoder: PretrainedEncoder, classes: int, config: ClassifierConfig) -> None:
@@ -172,7 +154,7 @@ class FastLcf(Labels):
         return torch.tanh(self.dense(torch.cat([near, mean(hidden, batch.mask)], -1)))
 
 
-class Tags(nn.Module):
+class Tags(Tagger):
     """A tag per word from the state of its first piece (Devlin et al. 2019, section 5.3)."""
 
     def __init__(self, encoder: PretrainedEncoder, classes: int, config: ClassifierConfig) -> None:
@@ -183,15 +165,6 @@ class Tags(nn.Module):
     def states(self, batch: PieceBatch) -> Tensor:
         return at_words(self.encoder.hidden(batch.ids, batch.mask, batch.types), batch)
 
-    def loss(self, batch: PieceBatch) -> Tensor:
-        return tag_loss(self.out(self.dropout(self.states(batch))), batch.gold)
-
-    def tags(self, batch: PieceBatch) -> list[list[int]]:
-        return most_probable(self.out(self.states(batch)), batch.words)
-
-    def pooled(self, batch: PieceBatch) -> Tensor:
-        return mean(self.states(batch), batch.words)
-
 
 def at_words(hidden: Tensor, batch: PieceBatch) -> Tensor:
     """[B, T, D]: the state of the first piece of every word."""
@@ -199,8 +172,8 @@ def at_words(hidden: Tensor, batch: PieceBatch) -> Tensor:
 
 
 def local_weights(inside: Tensor, words: Tensor, srd: int) -> Tensor:
-    """[B, T] weights of local context focus: 1 where the distance to the middle of the aspect, less half its length,
-    is at most `srd`, else 1 - (distance - srd) / words; 0 for padding. Without an aspect all words count.
+    """[B, T]: 1 where the distance to the middle of the aspect, less half its length, is at most `srd`, else 1 -
+    (distance - srd) / words; 0 for padding. Without an aspect all words count.
     """
     place = torch.arange(inside.shape[1], device=inside.device)[None].float()
     size, count = inside.sum(1, keepdim=True), words.sum(1, keepdim=True).clamp(min=1)
@@ -283,9 +256,7 @@ def post_train(
 
 
 def question(asked: SquadQuestion, reader: EncoderReader) -> PieceQuestion | None:
-    """[CLS] question [SEP] context [SEP]; None where the answer lies beyond the words that are read, or between word
-    edges.
-    """
+    """[CLS] question [SEP] context [SEP]; None where the answer is not read, or lies between word edges."""
     start = asked.context.find(asked.answers[0])
     words = words_of(asked.context)
     last = start + len(asked.answers[0])

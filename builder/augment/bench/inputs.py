@@ -1,10 +1,7 @@
 """What the models of the bench read: items as tensors in padded batches, and tables of word vectors.
 
-Two readers turn items into `PieceRow`s. `WordReader` has its own vocabulary, a number per word. `EncoderReader` uses an
-encoder's tokens, with the first piece of each word known.
-
-Word vectors come from files in GloVe's format, or are made of the domain's own text. In: the words that occur, files,
-texts. Out: tables [words, size], each with whether it was known beforehand.
+`WordReader` has its own vocabulary, `EncoderReader` an encoder's tokens. Vectors come from files in GloVe's format, or
+are made of the domain's text.
 """
 
 from __future__ import annotations
@@ -38,9 +35,7 @@ class Tables:
 
 
 def read_glove(path: Path, wanted: Iterable[str]) -> dict[str, NDArray[np.float32]]:
-    """The vectors of the wanted words: lines `word n1 n2 …`, a first line of two numbers (word2vec's) left out.
-    InputError with the bad line.
-    """
+    """The vectors of the wanted words, of lines `word n1 n2 …` in GloVe's or word2vec's format."""
     need, out, size = set(wanted), dict[str, NDArray[np.float32]](), 0
     try:
         with path.open(encoding="utf-8", newline="\n") as file:
@@ -101,9 +96,7 @@ def tables(
     seed: int,
     both: bool,
 ) -> Tables:
-    """General vectors from a file, else learnt with the task; with `both`, domain vectors from a file, else made of
-    `texts` (words, lower case).
-    """
+    """General vectors of a file, else learnt with the task; with `both`, domain vectors of a file, else of `texts`."""
     general = read_glove(files[0], vocabulary) if files[0] else {}
     width = len(next(iter(general.values()))) if general else size
     tables = [(table(vocabulary, general, width, seed), bool(general))]
@@ -124,9 +117,7 @@ MOST_ASPECT = 24
 
 @dataclass(frozen=True, slots=True)
 class PieceRow:
-    """An item as numbers: pieces with their segment, the place of each word's first piece, whether the word is in the
-    aspect, and the gold (a class, or a tag per word).
-    """
+    """An item as numbers; of each word its first piece, and whether it is in the aspect; the gold."""
 
     ids: tuple[int, ...]
     types: tuple[int, ...]
@@ -140,9 +131,7 @@ class PieceRow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PieceBatch:
-    """ids, types, mask [B, P] over pieces; first, inside, words [B, T] over words; gold [B] of classes, or [B, T] of
-    tags (IGNORED outside).
-    """
+    """[B, P] over pieces: ids, types, mask; [B, T] over words: first, inside, words; gold [B], or tags [B, T]."""
 
     ids: Tensor
     types: Tensor

@@ -105,11 +105,7 @@ def learn(
     means: Means | None = None,
     config: ClassifierConfig | None = None,
 ) -> TrainedClassifier:
-    """Train a model. The epoch with the best accuracy, or exact span F1, on `valid` wins; without `valid` the last.
-
-    Raises:
-        ModelError: there is nothing to learn (no item, one class, no span), or the loss is no number any more.
-    """
+    """Train a model; the epoch that is best on `valid` wins, without it the last. ModelError for unfit items."""
     check(task, train)
     means, config = replace(means or Means(), base=choice.base), config or choice.config
     labels = ATE_CLASSES if task == "ate" else tuple(sorted({item.label for item in train}))
@@ -125,7 +121,7 @@ def learn(
         run = TrainingRun(seed, Checkpoints(checkpoints / "post", unique), None)
         facts |= post_train(begin, domain, means.comprehension, config, run)
     with scope(config.threads, seed_of(seed, "head")):
-        module, _, name = (choice.kind.tagger if task == "ate" else choice.kind.network).partition(":")
+        module, _, name = choice.kind.network.partition(":")
         network = getattr(importlib.import_module(f"builder.augment.bench.{module}"), name)(begin, len(labels), config)
     network.to(device)
     model = TrainedClassifier(network, reader, task, labels, config, facts)
@@ -155,30 +151,18 @@ def learn(
 def _beginning(
     choice: Choice, train: Sequence[ClassifierItem], means: Means, config: ClassifierConfig, seed: int
 ) -> tuple[Reader, Any]:
-    """The reader, and what the network is built on: the number of words or their vectors, tables of vectors, or an
-    encoder.
-    """
+    """The reader, and what the network is built on: a number of words, tables of vectors, or an encoder."""
     kind = choice.kind
     if kind.reads == "pieces":
         encoder = load(choice.base, config.longest, with_head=choice.name == "bert-pt" or config.language > 0)
         return encoder.reader, encoder
     words = WordReader.of(map(written, train), config.min_count, config.longest)
-    if kind.reads == "words":
-        if means.vectors is None:
-            return words, len(words)
-        numbers, files = words.vocabulary.numbers, (means.vectors, None)
-        return words, tables(numbers, files, (), config.vector_size, seed_of(seed, "vectors"), both=False)
-    domain = [[*written(item)] for item in train] + [
-        written(ClassifierItem(text, words_of(text))) for text in means.domain
-    ]
-    return words, tables(
-        words.vocabulary.numbers,
-        (means.vectors, means.domain_vectors),
-        domain,
-        config.vector_size,
-        seed_of(seed, "vectors"),
-        both=choice.name == "de-cnn",
-    )
+    if kind.reads == "words" and means.vectors is None:
+        return words, len(words)
+    both, files = choice.name == "de-cnn", (means.vectors, means.domain_vectors)
+    texts = [*train, *(ClassifierItem(text, words_of(text)) for text in means.domain)] if both else []
+    numbers, number = words.vocabulary.numbers, seed_of(seed, "vectors")
+    return words, tables(numbers, files, list(map(written, texts)), config.vector_size, number, both)
 
 
 def _gold(task: Task, labels: Sequence[str], reader: Reader, item: ClassifierItem | None) -> tuple[int, ...] | int:

@@ -17,8 +17,8 @@ from builder.augment.bench.cells import BenchPlan, BenchRequest, Cell, check_pla
 from builder.augment.bench.classifiers import Choice, Means, chosen
 from builder.augment.bench.reading import BenchRow, Data, folded, held_out, language, load, refuse_shared, share
 from builder.core.config import toml_value
-from builder.core.errors import ConfigError, InputError
-from builder.core.files import write_atomically
+from builder.core.errors import ConfigError
+from builder.core.files import read_text, write_atomically
 from builder.core.wording import counted
 from builder.learning.task import Progress
 
@@ -27,9 +27,7 @@ COPIES = 4
 
 
 def prepare(asked: BenchRequest) -> tuple[list[BenchPlan], list[str]]:
-    """The plan, or one for each fold, and what a user should be told of its making. Every check that needs no training
-    is made here.
-    """
+    """The plan, or one for each fold, and notes on its making. All is checked here that needs no training."""
     if asked.valid is not None and asked.valid_count:
         raise ConfigError(
             f"{asked.valid_count} training texts are to be held out, and a file of others is given",
@@ -107,9 +105,7 @@ def _models(asked: BenchRequest, tongue: str) -> tuple[Choice | None, ...]:
 
 
 def _validation(asked: BenchRequest, rows: Sequence[BenchRow]) -> tuple[list[BenchRow], list[BenchRow]]:
-    """(trained on, for choosing the epoch): a share of the texts, drawn by their hash, or the file given; texts of
-    the latter are not trained on. Without any the last epoch counts.
-    """
+    """(trained on, for choosing the epoch): a share of the texts, drawn by their hash, or the file given."""
     if asked.valid is not None:
         valid = list(load(asked.valid, asked.task, "valid").rows)
         keys = {row.key for row in valid}
@@ -143,10 +139,7 @@ def _domain(path: Path | None) -> tuple[str, ...]:
     """Raw texts of the domain, one a line."""
     if path is None:
         return ()
-    try:
-        return tuple(line.strip() for line in path.read_text(encoding="utf-8").split("\n") if line.strip())
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read: {error}", where=str(path), fix="one text a line, UTF-8") from error
+    return tuple(filter(None, map(str.strip, read_text(path, "one text a line, UTF-8").split("\n"))))
 
 
 def describe_rows(what: str, data: Data, more: str) -> str:

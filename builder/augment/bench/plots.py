@@ -22,9 +22,7 @@ LEVEL = 0.05
 
 @dataclass(frozen=True, slots=True)
 class TableLine:
-    """A method with a model. `gain`: of the task's main score on the source alone (points); `p`: of the rank-sum
-    test, None where there is none.
-    """
+    """A method with a model: `gain` in points of the main score on the source alone, `p` of the rank-sum test."""
 
     method: str
     copies: int
@@ -131,10 +129,8 @@ _STYLE: Any = {
 def means(lines: Sequence[TableLine], task: str) -> str:
     """The main score of every method with every model: mean, deviation, and each seed as a small dot."""
     models, names = _distinct(line.model for line in lines), _distinct(shown_name(line) for line in lines)
-    methods, copies = (
-        _distinct(line.method for line in lines if line.method != NONE),
-        sorted({line.copies for line in lines}),
-    )
+    methods = _distinct(line.method for line in lines if line.method != NONE)
+    copies = sorted({line.copies for line in lines})
     of = {shown_name(line): line for line in lines}
 
     def draw(figure: Any) -> None:
@@ -161,9 +157,7 @@ def means(lines: Sequence[TableLine], task: str) -> str:
 
 
 def curves(lines: Sequence[TableLine], task: str) -> str | None:
-    """The main score over the number of copies, a panel a model, 0 being the source alone (Figures 3 to 5). None with
-    one number of copies.
-    """
+    """The main score over the copies, a panel a model (Figures 3 to 5); None with one number of copies."""
     models = _distinct(line.model for line in lines)
     names = _distinct(line.method for line in lines if line.copies)
     if len({line.copies for line in lines if line.copies}) < 2:
@@ -182,15 +176,8 @@ def curves(lines: Sequence[TableLine], task: str) -> str | None:
                 spreads = [line.spreads[MAIN[task]] for line in shown]
                 x, y = [line.copies for line in shown], [spread.mean for spread in spreads]
                 error = [spread.deviation for spread in spreads]
-                axes.errorbar(
-                    x,
-                    y,
-                    error,
-                    fmt=f"-{_MARKERS[number % len(_MARKERS)]}",
-                    color=COLOURS[number % len(COLOURS)],
-                    capsize=3,
-                    label=name,
-                )
+                colour, marker = COLOURS[number % len(COLOURS)], _MARKERS[number % len(_MARKERS)]
+                axes.errorbar(x, y, error, fmt=f"-{marker}", color=colour, capsize=3, label=name)
             axes.set_title(model)
             axes.set_xticks(sorted({line.copies for line in lines}))
             axes.set_xlabel("copies a source row")

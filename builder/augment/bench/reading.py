@@ -1,11 +1,7 @@
 """What the bench trains and tests on: files and releases read as labelled texts of one task.
 
-Tasks: `tc` the class of a text, `absc` the polarity of one aspect, `ate` the aspects, `aste` the triplets. `BenchRow`s
-are turned into what classifiers, taggers and augmentation methods take; that part is pure.
-
-In: a path; its format is recognised by its look. A directory is a release. JSON lines are ours, those of a layer of a
-release, or `{"text", "label"}`. Other formats: dimABSA's JSON; TSV with the columns sentence and label; three-line
-aspect files with `$T$`; ATEPC and BIO columns. What a row says of another task is left out, and counted.
+Tasks: `tc` the class of a text, `absc` the polarity of one aspect, `ate` the aspects, `aste` the triplets. A directory
+is a release; the format of a file (`KNOWN`) is seen from its name or look. What a row says of another task is counted.
 """
 
 from __future__ import annotations
@@ -24,13 +20,13 @@ from builder.augment.records import Mark, Sentence
 from builder.augment.sentence_files import FORMATS, FileSentence, language_of
 from builder.augment.views import ViewUnit, cut, segmented, units
 from builder.core.errors import InputError
-from builder.core.files import parse_json
+from builder.core.files import parse_json, read_text
 from builder.core.records import POLARITIES, Element, Polarity, Span, Triplet
 from builder.core.wording import counted
 from builder.engine.reader import to_view
 from builder.language.lexicon.folders import SHIPPED, Folders
 from builder.learning.task import VALENCE, Example
-from builder.release.export.answers import polarity, polarity_at
+from builder.release.export.answers import read_dimabsa
 from builder.release.export.records import triplet
 from builder.release.reading import opened
 from builder.release.reading import rows as release_rows
@@ -46,9 +42,7 @@ Task = Literal["tc", "absc", "ate", "aste"]
 
 @dataclass(frozen=True, slots=True)
 class BenchRow:
-    """A labelled text. `marks` are what augmentation may not touch; `aspect` the one that is judged (absc); `source`
-    the id of the row that an augmented one was made from.
-    """
+    """A labelled text. `marks` stay, `aspect` is judged (absc), `source` is the row that it was made from."""
 
     id: str
     text: str
@@ -95,16 +89,12 @@ def language(rows: Sequence[BenchRow]) -> Literal["zh", "en"]:
 
 
 def share(rows: Iterable[BenchRow], part: float, salt: str) -> list[BenchRow]:
-    """Rows whose text falls into the share by its hash: the same at every run, rows of one text together, and a
-    smaller share inside a larger.
-    """
+    """Rows whose text falls into the share by its hash; a smaller share lies in a larger one."""
     return [row for row in rows if _place(row.key, salt) < part]
 
 
 def held_out(rows: Sequence[BenchRow], part: float, salt: str, count: int = 0) -> list[BenchRow]:
-    """The rows of a share of the texts, or of `count` of them, as many as it says (one of ten at least): those whose
-    hashes are lowest.
-    """
+    """The rows of a share of the texts, or of `count` of them, drawn by their hashes."""
     keys = sorted({row.key for row in rows}, key=lambda key: _place(key, salt))
     chosen = set(keys[: count or round(part * len(keys))])
     return [row for row in rows if row.key in chosen]
@@ -142,9 +132,7 @@ def item(row: BenchRow, task: Task) -> ClassifierItem:
 
 
 def sentences(rows: Sequence[BenchRow], folders: Folders = SHIPPED) -> list[Sentence]:
-    """Rows as augmentation methods read them: with words, Chinese ones by the embedded segmenter, cut where a mark
-    begins or ends.
-    """
+    """Rows as augmentation methods read them: with words, cut where a mark begins or ends."""
     tongue = language(rows)
     made = [
         Sentence(row.id, row.text, tuple(cut(words_of(row.text), row.marks)), row.marks, row.label or None, tongue)
@@ -190,10 +178,7 @@ def load(path: Path, task: Task, split: str = "train") -> Data:
 
 
 def _file(path: Path, task: Task) -> RowsOrReasons:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read: {error}", where=str(path), fix=f"read are: {KNOWN}") from error
+    text = read_text(path, f"read are: {KNOWN}")
     ending = next((form for ending, form in _ENDINGS.items() if path.name.lower().endswith(ending)), "")
     form = ending or ("apc" if "$T$" in text[:20_000] else "json" if text.lstrip()[:1] in ("{", "[") else "bio")
     return _json(text, str(path), task) if form == "json" else _items(form, text, str(path), task)
@@ -212,12 +197,8 @@ def _unit(unit: ViewUnit, task: Task) -> BenchRow:
     """A sentence of a review; offsets are moved into it."""
     sentence = unit.sentence
     if task == "aste":
-        return BenchRow(
-            sentence.id,
-            sentence.text,
-            sentence.marks,
-            triplets=tuple(triplet(row).bare().shifted(-unit.start) for row in unit.triplets),
-        )
+        triplets = tuple(triplet(row).bare().shifted(-unit.start) for row in unit.triplets)
+        return BenchRow(sentence.id, sentence.text, sentence.marks, triplets=triplets)
     if task == "absc":
         at = int(sentence.id.rpartition("@")[2]) - unit.start
         aspect = next((mark.start, mark.end) for mark in sentence.marks if mark.start <= at < mark.end)
@@ -356,9 +337,7 @@ def _object(row: dict[str, Any], place: str, task: Task) -> RowsOrReasons:
 
 
 def _lineage_of(row: Mapping[str, Any]) -> str | None:
-    """What a row was made from: a layer of a release names the review and which part of it; a review of a release
-    says where it came from.
-    """
+    """The source of a row: of a layer, the review and which part of it; a review of a release has none."""
     if "source_span" in row:
         return f"{row.get('source_id', row.get('source'))}:{row['source_span'][0]}-{row['source_span'][1]}"
     source = None if "unverified_negative" in row else row.get("source")
@@ -385,27 +364,10 @@ def _marks(triplets: Iterable[Triplet]) -> tuple[Mark, ...]:
 
 
 def _dimabsa(row: dict[str, Any], text: str) -> list[Triplet]:
-    """Triplets with both parts in the text; spans as given (1-based, inclusive), else the first place where the words
-    stand.
-    """
-    if "Intensity" in row:
-        places = row.get("AspectFromTo", []), row.get("OpinionFromTo", [])
-        columns = zip_longest(row["Aspect"], row["Opinion"], row["Intensity"], *places)
-        labels = [(a, o, polarity_at(v), at, by) for a, o, v, at, by in columns]
-    else:
-        entries = row["Triplet"] if "Triplet" in row else row["Quadruplet"]
-        labels = [
-            (
-                t["Aspect"],
-                t["Opinion"],
-                polarity(t["Polarity"]) if "Polarity" in t else polarity_at(t["VA"]),
-                None,
-                None,
-            )
-            for t in entries
-        ]
+    """Triplets with both parts in the text: at the places given (1-based, inclusive), else where the words stand."""
     out = []
-    for aspect, opinion, sign, at, by in labels:
+    places = row.get("AspectFromTo", []), row.get("OpinionFromTo", [])
+    for (aspect, opinion, sign), at, by in zip_longest(read_dimabsa(row), *places):
         spans = _located(text, aspect, at), _located(text, opinion, by)
         if spans[0] and spans[1]:
             first, second = (Element(text[a:b], ((a, b),)) for a, b in (spans[0], spans[1]))
@@ -424,12 +386,4 @@ def _located(text: str, words: str, place: str | None) -> Span | None:
     return (start, start + len(words)) if start >= 0 else None
 
 
-_ENDINGS = {
-    ".tsv": "tsv",
-    ".jsonl": "json",
-    ".json": "json",
-    ".atepc": "atepc",
-    ".apc": "apc",
-    ".bio": "bio",
-    ".conll": "bio",
-}
+_ENDINGS = {f".{form}": form for form in (*FORMATS, "json")} | {".jsonl": "json", ".conll": "bio"}

@@ -1,10 +1,8 @@
-"""Feature space shift (Yang and Li 2022, section 4.3 and appendix A): where sets lie in the features of a model
-trained on the source.
+"""Feature space shift (Yang and Li 2022, section 4.3 and appendix A): where sets lie in the features of a model trained
+on the source.
 
-In: feature vectors by set, the test set among them. Out: t-SNE places of all sets in one plane, the overlap of each
-set's convex hull with that of the test set (equation 4), and its skewness (equations 5 to 7). The larger the overlap
-and the smaller the skewness, the milder the shift. Of a `BenchPlan`: a `Shift` for each model and seed, and `shift.*`
-in the working directory.
+All sets are placed in one plane by t-SNE. The shift is mild where a set's convex hull overlaps with the test set's
+(equation 4), and where its skewness is small (equations 5 to 7).
 """
 
 from __future__ import annotations
@@ -36,9 +34,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class ShiftPoint:
-    """A set in the plane. `overlap` in 0 to 1, with the test set; `skew` on the two axes, `skewness` the sum of their
-    absolute values.
-    """
+    """A set in the plane: its `overlap` with the test set (0 to 1), and its `skew` on the two axes."""
 
     name: str
     points: tuple[Point, ...]
@@ -129,10 +125,7 @@ MOST_POINTS = 500
 
 
 def measure_shift(plan: BenchPlan, report: Progress | None = None) -> list[Shift]:
-    """Train each model on the source alone, once a seed; the shift of test, source and augmented sets in its features.
-
-    Of each set at most 500 rows are read, chosen by hash.
-    """
+    """Train each model on the source, once a seed; where the sets lie in its features, of each at most 500 rows."""
     if plan.asked.task == "aste":
         raise ConfigError("the shift is of classifiers' features", where="--shift", fix="take --task absc, tc or ate")
     from builder.augment.bench.learn import learn

@@ -1,16 +1,8 @@
-"""Models of the bench over word vectors: sentence classifiers (LSTM, RNN, CNN) and aspect taggers (BiLSTM-CRF, DE-CNN).
-
-For aspect polarity, a word also tells a classifier whether it belongs to the aspect.
+"""Models of the bench over word vectors: sentence classifiers (LSTM, RNN, CNN) and aspect taggers (BiLSTM-CRF, DE-CNN,
+and the sequence-to-sequence one of Ma et al. 2019).
 
 Shapes: B items, T words, D the width, C classes, 3 tags (O, B, I). Classifiers: `pooled` gives [B, features], `forward`
 [B, C]. Taggers: `tags` gives the tags of each item, `pooled` [B, D] the mean of what the tag layer reads.
-
-Aspect term extraction as sequence to sequence (Ma et al. 2019): words in, one label a word out, decided from left
-to right.
-
-Encoder and decoder are GRUs. The decoder, at word t, reads the label it gave to word t - 1 and a context from
-position-aware attention, and a gated unit weighs its state against the encoder's state of word t, the word that the
-label belongs to.
 """
 
 from __future__ import annotations
@@ -31,9 +23,8 @@ from builder.learning.encode import PAD, UNK
 
 
 class Vectors(nn.Module):
-    """Words as vectors [B, T, size]: learnt ones of so many `words`, or general and domain vectors side by side, which
-    `freeze` in the config keeps as they came. In training some words are hidden, so that the vector of unknown ones is
-    learnt. `aspects`: a word also tells whether it belongs to the aspect.
+    """Words as vectors [B, T, size], learnt or of `Tables`, which `freeze` keeps. Training hides some words, so that
+    the vector of unknown ones is learnt. `aspects`: a word also tells whether it belongs to the aspect.
     """
 
     def __init__(self, words: int | Tables, config: ClassifierConfig, aspects: bool = False) -> None:
@@ -67,14 +58,11 @@ def _table(vectors: Tensor, frozen: bool) -> nn.Embedding:
     return out
 
 
-class _Classes(nn.Module, ABC):
-    """What the three share: dropout, an affine layer to the classes, cross entropy."""
+class SentenceClassifier(nn.Module, ABC):
+    """An affine layer to the classes of what is `pooled`, and cross entropy."""
 
-    def __init__(self, words: int | Tables, features: int, classes: int, config: ClassifierConfig) -> None:
-        super().__init__()
-        self.embedded = Vectors(words, config, aspects=True)
-        self.dropout = nn.Dropout(config.dropout)
-        self.out = nn.Linear(features, classes)
+    dropout: nn.Dropout
+    out: nn.Linear
 
     @abstractmethod
     def pooled(self, batch: PieceBatch) -> Tensor:
@@ -88,7 +76,16 @@ class _Classes(nn.Module, ABC):
         return functional.cross_entropy(self(batch), batch.gold)
 
 
-class Lstm(_Classes):
+class OverVectors(SentenceClassifier):
+    """What the three over word vectors share."""
+
+    def __init__(self, words: int | Tables, features: int, classes: int, config: ClassifierConfig) -> None:
+        super().__init__()
+        self.embedded = Vectors(words, config, aspects=True)
+        self.dropout, self.out = nn.Dropout(config.dropout), nn.Linear(features, classes)
+
+
+class Lstm(OverVectors):
     """A bidirectional LSTM; the mean and the maximum of its states over the words are read. [B, 4 × width]."""
 
     def __init__(self, words: int | Tables, classes: int, config: ClassifierConfig) -> None:
@@ -101,10 +98,8 @@ class Lstm(_Classes):
         return torch.cat([states.sum(1) / batch.mask.sum(1, keepdim=True), best], -1)
 
 
-class Rnn(_Classes):
-    """A single layer LSTM in reading direction whose last output goes to the affine layer (Wu et al. 2019, section
-    4.2). [B, width].
-    """
+class Rnn(OverVectors):
+    """An LSTM whose last output goes to the affine layer (Wu et al. 2019, section 4.2). [B, width]."""
 
     def __init__(self, words: int | Tables, classes: int, config: ClassifierConfig) -> None:
         super().__init__(words, config.width, classes, config)
@@ -116,10 +111,8 @@ class Rnn(_Classes):
         return states[torch.arange(len(last), device=last.device), last]
 
 
-class Cnn(_Classes):
-    """Filters of several sizes, max-pooling over time, a two-layer network with ReLU (Wu et al. 2019, section 4.2).
-    [B, width].
-    """
+class Cnn(OverVectors):
+    """Filters, max-pooling over time, two layers with ReLU (Wu et al. 2019, section 4.2). [B, width]."""
 
     def __init__(self, words: int | Tables, classes: int, config: ClassifierConfig) -> None:
         super().__init__(words, config.width, classes, config)
@@ -197,7 +190,28 @@ class TagCrf(nn.Module):
         return [row[:n] for row, n in zip(whole.tolist(), mask.sum(1).tolist(), strict=True)]
 
 
-class BiLstmCrf(nn.Module):
+class Tagger(nn.Module, ABC):
+    """An affine layer to the tags of its `states`; each tag is the best of its word alone."""
+
+    dropout: nn.Dropout
+    out: nn.Linear
+
+    @abstractmethod
+    def states(self, batch: PieceBatch) -> Tensor:
+        """[B, T, D]"""
+
+    def loss(self, batch: PieceBatch) -> Tensor:
+        return tag_loss(self.out(self.dropout(self.states(batch))), batch.gold)
+
+    def tags(self, batch: PieceBatch) -> list[list[int]]:
+        best = self.out(self.states(batch)).argmax(-1).tolist()
+        return [row[:n] for row, n in zip(best, batch.words.sum(1).tolist(), strict=True)]
+
+    def pooled(self, batch: PieceBatch) -> Tensor:
+        return mean(self.states(batch), batch.words)
+
+
+class BiLstmCrf(Tagger):
     """A bidirectional LSTM under a CRF (Li et al. 2020, section 4.2.2)."""
 
     def __init__(self, tables: Tables, classes: int, config: ClassifierConfig) -> None:
@@ -216,14 +230,9 @@ class BiLstmCrf(nn.Module):
     def tags(self, batch: PieceBatch) -> list[list[int]]:
         return self.crf.best(self.out(self.states(batch)), batch.mask)
 
-    def pooled(self, batch: PieceBatch) -> Tensor:
-        return mean(self.states(batch), batch.mask)
 
-
-class DeCnn(nn.Module):
-    """DE-CNN (Xu et al. 2018): general and domain vectors, one layer of filters of sizes 5 and 3, three of size 5, a
-    tag per word.
-    """
+class DeCnn(Tagger):
+    """DE-CNN (Xu et al. 2018): general and domain vectors, filters of sizes 5 and 3, then three layers of size 5."""
 
     def __init__(self, tables: Tables, classes: int, config: ClassifierConfig) -> None:
         super().__init__()
@@ -246,21 +255,10 @@ class DeCnn(nn.Module):
     def loss(self, batch: PieceBatch) -> Tensor:
         return tag_loss(self.out(self.states(batch)), batch.gold)
 
-    def tags(self, batch: PieceBatch) -> list[list[int]]:
-        return most_probable(self.out(self.states(batch)), batch.words)
-
-    def pooled(self, batch: PieceBatch) -> Tensor:
-        return mean(self.states(batch), batch.mask)
-
 
 def tag_loss(logits: Tensor, gold: Tensor) -> Tensor:
     """Cross entropy over the words there are."""
     return functional.cross_entropy(logits.transpose(1, 2), gold, ignore_index=IGNORED)
-
-
-def most_probable(logits: Tensor, mask: Tensor) -> list[list[int]]:
-    """The best tag of every word alone."""
-    return [row[:n] for row, n in zip(logits.argmax(-1).tolist(), mask.sum(1).tolist(), strict=True)]
 
 
 def mean(states: Tensor, mask: Tensor) -> Tensor:
@@ -299,9 +297,7 @@ class Seq2SeqTagger(nn.Module):
         return mean(self._decode(batch, None)[2], batch.mask)
 
     def _decode(self, batch: PieceBatch, gold: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Logits [B, T, 3], labels [B, T] and gated states [B, T, D]; the labels before are `gold`, or the
-        model's own.
-        """
+        """Logits [B, T, 3], labels [B, T], gated states [B, T, D]; labels before are `gold`, or the model's own."""
         hidden = recurrent(self.encoder, self.vectors(batch), batch.mask)
         keys, near = self.key(hidden), nearness(hidden.shape[1]).to(hidden.device)
         state = torch.tanh(self.begin(mean(hidden, batch.mask)))

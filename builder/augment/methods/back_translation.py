@@ -1,13 +1,9 @@
-"""Encoder-decoders that translate in one direction, such as those of OPUS-MT.
+"""`back-translation` (Sennrich et al. 2016): a sentence is translated into another language and back, by two
+encoder-decoders of a hub or a folder, such as those of OPUS-MT.
 
-In: texts. Out: for each its likeliest translations, by beam search. Texts are read in batches of like lengths.
-
-`back-translation` (Sennrich et al. 2016): a sentence is translated into another language, and back.
-
-In: sentences, and a translation model for each direction (of a hub or a folder; nothing is trained). Out: up to
-`copies` candidates, the likeliest ways back of the likeliest way there. Nothing makes a model say the labelled words
-again: where they come back in their order, the edits leave them alone; where not, an edit covers them, and a constraint
-will see it. Yang and Li (2022, footnote 7) tried it as one more back end of their filter.
+Out: the likeliest ways back of the likeliest way there. Where the labelled words come back in order, the edits leave
+them alone; where not, an edit covers them, and a constraint will see it. Yang and Li (2022, footnote 7) tried it as a
+back end of their filter.
 """
 
 from __future__ import annotations

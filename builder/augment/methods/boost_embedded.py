@@ -1,19 +1,14 @@
-"""The embedded surrogate: sentence labels or aspect polarity, and perplexity, from one small network that a fold
-trains in seconds.
+"""The embedded surrogate: sentence labels or aspect polarity, and perplexity, from one small network that a fold trains
+in seconds.
 
-In: sentences with a label, or with marked aspects that have a polarity. Out: a `Surrogate` of
-builder.augment.methods.boost_filters. Where a sentence has several aspects, all of their polarities must survive, and
-the least sure counts.
+The network is a language model that never sees the word it predicts, with a head that tells labels. Equation 2
+conditions each word on all others; a masked model would read a text of s words s times. Here one reader reads up to
+word i - 1, and another from the end down to word i + 1. The word is predicted from the two (as in context2vec, Melamud
+et al. 2016), for all i at once. The readers are gated causal convolutions as matrix products: a recurrent one took four
+times as long.
 
-The network is a language model that never sees the word it predicts, with a head that tells labels: what equation 2
-asks for, in one pass. That equation conditions each word on all others, for which a masked model must read a text of s
-words s times. Here one reader reads up to word i - 1 and another from the end down to word i + 1, and the word is
-predicted from the two (as in context2vec, Melamud et al. 2016): the same conditional probability, for all i at once.
-Both heads are trained together. The readers are gated causal convolutions written as matrix products: a recurrent one
-of the same size took four times as long, and a convolution library compiles a kernel for every shape.
-
-Shapes: B texts of T words between their begin and end (padded), D units a direction, N targets (a text, or an aspect
-in it), C classes. Texts are numbers of words (Latin script) or characters (Han), cut by regular expressions.
+Shapes: B texts of T words between begin and end, D units a direction, N targets (a text, or an aspect in it), C
+classes.
 """
 
 from __future__ import annotations
@@ -80,9 +75,8 @@ CHUNK = 512
 
 @dataclass(frozen=True, slots=True)
 class TwoWayConfig(NetworkConfig):
-    """`char_size` is that of the word vectors, `width` that of each reader, `layers` its layers, the n-th of which
-    reaches 2^n words further; `least` and `most` bound the vocabulary; `masked` is the share of the words that are
-    hidden from both heads' input while training; `language` the weight of the language model's loss.
+    """Besides what every network has: words that occur `least` times are known, `most` of them; the share `masked` is
+    hidden in training; `language` is the weight of the language model's loss. A layer reaches 2^n words further.
     """
 
     width: int = 80
@@ -114,9 +108,7 @@ class WordItem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordBatch:
-    """Words with begin and end [B, T + 2], the mask of real words [B, T], targets [N, 3] (row, start, end), classes
-    [N].
-    """
+    """Words with begin and end [B, T + 2], mask of real ones [B, T], targets [N, 3] (row, start, end), classes [N]."""
 
     words: Tensor
     mask: Tensor
@@ -125,12 +117,7 @@ class WordBatch:
 
 
 def collate(items: Sequence[WordItem]) -> WordBatch:
-    """Pad the words of texts into one batch.
-
-    Returns:
-        Words [texts, longest + 2] with marks of begin and end, a mask of the words, and a target and a class for each
-        labelled place.
-    """
+    """Pad the words of texts into one batch."""
     longest = max(len(item.words) for item in items)
     words = np.full((len(items), longest + 2), PAD, np.int64)
     for row, item in enumerate(items):
@@ -146,9 +133,7 @@ def collate(items: Sequence[WordItem]) -> WordBatch:
 
 
 class GatedReader(nn.Module):
-    """Vectors to states that have seen them and those before: [B, T, E] -> [B, T, D]. Padding, wherever it stands, is
-    zero and stays so.
-    """
+    """Vectors to states that have seen them and those before: [B, T, E] -> [B, T, D]. Padding stays zero."""
 
     def __init__(self, config: TwoWayConfig) -> None:
         super().__init__()
@@ -207,9 +192,7 @@ class TwoWay(nn.Module):
         return torch.cat(out)
 
     def class_logits(self, batch: WordBatch, before: Tensor, after: Tensor) -> Tensor:
-        """Logits of the classes of each target [N, C]: the text's maximum and mean, the aspect's mean, its
-        surroundings'.
-        """
+        """Logits [N, C] of each target: from the text's maximum and mean, its surroundings' and the aspect's mean."""
         hidden = torch.cat([before, after], -1)[:, 1:-1]
         real = batch.mask[..., None].to(hidden.dtype)
         row, start, end = batch.targets.unbind(1)
@@ -235,9 +218,7 @@ class TwoWay(nn.Module):
         return words + functional.cross_entropy(self.class_logits(batch, before, after), batch.classes)
 
     def read(self, items: Sequence[WordItem], rare: int) -> tuple[Tensor, Tensor]:
-        """Per target the probabilities of the classes [N, C], per text the mean of -log p over its words [B]; an
-        unknown word is one of `rare`.
-        """
+        """Chances of the classes [N, C]; per text the mean of -log p of a word, an unknown one being one of `rare`."""
         batch = collate(items)
         before, after = self.states(batch.words)
         likely = self.likelihood(batch, self.predicted(before, after))
@@ -306,11 +287,10 @@ class Classes:
 
 
 def read_labels(chances: Tensor, known: Sequence[str], wanted: Labels) -> tuple[Labels, float, float]:
-    """The likeliest label of each target, the probability of the given one and of the likeliest: of several targets the
-    least, without any 1.
+    """The likeliest label of each target, how likely the given one is, and the likeliest: of several targets the least.
 
-    A threshold that counts from the source asks for the given one: of a sentence that it is wrong about a surrogate
-    would be the surer the more its candidate resembles another class.
+    The given one counts where a threshold is the source's: of a sentence that it is wrong about, a surrogate is the
+    surer the more a candidate resembles another class.
     """
     rows = chances.tolist()
     given = [row[known.index(label)] if label in known else 0.0 for row, label in zip(rows, wanted, strict=True)]
@@ -326,9 +306,7 @@ def read_outcome(sentence: Sentence, known: Sequence[str], chances: Tensor, surp
 
 
 def make_item(sentence: Sentence, vocabulary: TokenVocabulary, classes: dict[str, int]) -> WordItem:
-    """The sentence as numbers; classes are 0 where they are not known, which reading does not look at. A text without
-    a word is one unknown.
-    """
+    """The sentence as numbers; unknown classes are 0, which reading does not look at."""
     spans = pieces(sentence.text)
     words = [vocabulary.number(sentence.text[start:end].lower(), UNKNOWN) for start, end in spans] or [UNKNOWN]
     asked = (
@@ -349,9 +327,7 @@ def _words(spans: Sequence[Span], start: int, end: int) -> Span:
 
 @dataclass(frozen=True, slots=True)
 class ClassTrainer:
-    """Trains `Classes`, on one thread: two took eight times as long on two busy cores. `epochs` 0: by the size of the
-    fold; `threads` read.
-    """
+    """Trains `Classes` on one thread, for two took longer. `epochs` 0: by the size of the fold; `threads` read."""
 
     config: TwoWayConfig
     epochs: int = 0
@@ -385,9 +361,7 @@ class ClassTrainer:
 
 
 def sized(config: TwoWayConfig, words: int, epochs: int) -> TwoWayConfig:
-    """Passes over 300,000 words in all, 4 at least and 20 at most; steps of a hundredth of a pass, if that is not too
-    small.
-    """
+    """Some 300,000 words in all, in 4 to 20 passes of a hundred steps or so."""
     passes = epochs or max(4, min(20, -(-300_000 // max(1, words))))
     return replace(config, epochs=passes, batch_chars=max(256, min(config.batch_chars, words // 60)))
 

@@ -1,20 +1,13 @@
 """BoostAug's folds and filters: which surrogate model judges which candidates, and which of them survive.
 
-Folds are those of cross-boosting (Algorithm 1, lines 1 to 7): who trains, who validates, and whose candidates are
-judged. In: sentences. Out: k folds of indices. Sentences of the same text (one a labelled aspect) stay in one fold: a
-surrogate is sure of copies of what it was trained on. Labels are spread evenly, and the seed draws which fold
-validates. The order of the sentences changes nothing.
+Folds are those of cross-boosting (Algorithm 1, lines 1 to 7). Sentences of one text stay in one fold, for a surrogate
+is sure of copies of what it was trained on; labels are spread evenly.
 
-Filters (Yang and Li 2022, section 2.3) are pure functions of what a surrogate says of a candidate. The paper's text
-names its thresholds "alpha = 0.99 and beta = 5". Its formulas drop perplexity >= alpha and confidence <= beta, which
-together would drop everything. The meaning is confidence 0.99 and perplexity 5, and so they are called here.
-
-Those thresholds fit a large pre-trained model, which is 99% sure of whatever looks like its training data. A small one
-is not. So a threshold is a share (confidence) or a multiple (perplexity) of a reference:
-
-- `absolute`: of 1, the paper's reading.
-- `source`: of what the surrogate says of the very sentence that the candidate was made of. Its own label of that
-  sentence, right or wrong, is as good as the gold one: what is asked is whether the edits changed anything.
+Filters (Yang and Li 2022, section 2.3) are pure functions of what a surrogate says of a candidate. The paper's text has
+"alpha = 0.99 and beta = 5", its formulas drop perplexity >= alpha and confidence <= beta, which would drop everything:
+the meaning is confidence 0.99 and perplexity 5. They fit a large model, which is 99% sure of whatever looks like its
+training data. So a threshold is a share (confidence) or a multiple (perplexity) of a reference: of 1 (`absolute`), or
+of what the surrogate says of the candidate's own source (`source`), whose label, right or wrong, then counts as gold.
 """
 
 from __future__ import annotations
@@ -52,9 +45,8 @@ def labels(sentence: Sentence) -> Labels:
 
 
 def crossed(sentences: Sequence[Sentence], folds: int, seed: int, train_on_valid: bool = False) -> tuple[Fold, ...]:
-    """Every fold in turn is the one that is boosted; `train_on_valid`: the one that validates trains too (section 2.1,
-    line 7 of Algorithm 1). ConfigError for fewer than 3 folds, fewer distinct texts than folds, and a fold whose
-    training part has only one class.
+    """Every fold in turn is boosted; `train_on_valid`: the one that validates trains too (section 2.1). ConfigError
+    where the folds cannot be made, or one has a single class to train on.
     """
     if folds < 3:
         raise ConfigError(
@@ -96,13 +88,9 @@ def several(sentences: Sequence[Sentence], train: Sequence[int], where: str) -> 
     counts = Counter(label for i in train for label in labels(sentences[i]))
     if len(counts) < 2:
         held = f"only {next(iter(counts))!r} ({counts.total()})" if counts else "no label"
-        raise ConfigError(
-            f"{held} among the {len(train)} sentences that its surrogate is trained on",
-            where=where,
-            fix="give more sentences of other labels"
-            if counts
-            else "filter classes of texts, or polarities of aspects",
-        )
+        fix = "give more sentences of other labels" if counts else "filter classes of texts, or polarities of aspects"
+        what = f"{held} among the {len(train)} sentences that its surrogate is trained on"
+        raise ConfigError(what, where=where, fix=fix)
 
 
 # ---- Filters
@@ -118,9 +106,7 @@ enough others of its source came before, or are surer (2.3.2). `marks`: an edit 
 
 @dataclass(frozen=True, slots=True)
 class SurrogateReading:
-    """What a surrogate says of a text: its label, whether that is the given one, how likely the given one is (0 to
-    1), the text's perplexity, and how likely the label is that it told, where that is another.
-    """
+    """The label told, whether it is the given one, how likely that one is, perplexity, how likely the told one is."""
 
     label: str
     right: bool
@@ -145,9 +131,7 @@ class Surrogate(Protocol):
 
 
 class Trainer(Protocol):
-    """Trains the surrogate of a fold. Checkpoints go to `folder`; a training that was killed goes on from there. Raises
-    ModelError where the loss is not finite.
-    """
+    """Trains the surrogate of a fold, with checkpoints in `folder`. ModelError where the loss is not finite."""
 
     @property
     def signature(self) -> str: ...
@@ -157,9 +141,7 @@ class Trainer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """None switches a filter off. Not `ranked`, or without `confidence`: the first of those that pass are kept, not
-    the surest (the paper's).
-    """
+    """None switches a filter off. Not `ranked`: the first that pass are kept, not the surest."""
 
     confidence: float | None = 0.99
     perplexity: float | None = 5.0
@@ -173,9 +155,7 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What the thresholds are a share and a multiple of. `label`: what is as good as the gold one, being what the
-    source itself was taken for.
-    """
+    """What thresholds are a share and a multiple of; `label` is as good as the gold one."""
 
     confidence: float = 1.0
     perplexity: float = 1.0
@@ -193,18 +173,13 @@ class JudgedCandidate:
 
 def against(reading: SurrogateReading, limits: Thresholds, reference: Reference) -> tuple[Reason, ...]:
     """All filters that drop it, not just the first: counts of each are comparable."""
-    checks: tuple[tuple[Reason, bool], ...] = (
-        (
-            "perplexity",
-            limits.perplexity is not None and not reading.perplexity < limits.perplexity * reference.perplexity,
-        ),
-        (
-            "confidence",
-            limits.confidence is not None and not reading.confidence > limits.confidence * reference.confidence,
-        ),
-        ("label", limits.label and not reading.right and reading.label != reference.label),
-    )
-    return tuple(name for name, drops in checks if drops)
+    most, least = limits.perplexity, limits.confidence
+    drops: dict[Reason, bool] = {
+        "perplexity": most is not None and not reading.perplexity < most * reference.perplexity,
+        "confidence": least is not None and not reading.confidence > least * reference.confidence,
+        "label": limits.label and not reading.right and reading.label != reference.label,
+    }
+    return tuple(name for name, drop in drops.items() if drop)
 
 
 def sifted(
@@ -214,12 +189,10 @@ def sifted(
     reference: Reference,
     keep: int,
 ) -> tuple[JudgedCandidate, ...]:
-    """The candidates of one sentence, in their order, with what speaks against each; at most `keep` have nothing
-    against them.
+    """The candidates of a sentence, in order, with what speaks against each; against at most `keep` nothing does.
 
-    Of those that pass the first are kept or, where `limits` rank, the surest, and the earlier of equals, so none is
-    lost on a tie. (The paper ranks before it filters: then a sure candidate of the wrong label takes a place that
-    another could have.)
+    The paper ranks before it filters: then a sure candidate of a wrong label takes the place of another. Here those
+    that pass are ranked, so that none is lost on a tie.
     """
     out = [
         JudgedCandidate(candidate, reading, against(reading, limits, reference) if reading else ("marks",))
@@ -247,9 +220,7 @@ def counted(judged: Iterable[JudgedCandidate]) -> Counter[str]:
 
 
 def survive(judged: Sequence[JudgedCandidate], limits: Thresholds, where: str) -> None:
-    """ConfigError where candidates were read and none is kept: which filters did it, and what value would have let
-    half of them pass.
-    """
+    """ConfigError where none is kept: which filter did it, and the medians that a threshold would have to let pass."""
     counts = counted(judged)
     read = [judgement.reading for judgement in judged if judgement.reading]
     if counts["kept"] or not judged:

@@ -1,13 +1,8 @@
-"""The pseudo-perplexity of a masked language model of a hub or folder (BERT, RoBERTa, DeBERTa …), and a surrogate on it
-(extra `paper`).
+"""A surrogate on a masked language model of a hub or folder (extra `paper`), and its pseudo-perplexity.
 
-Equation 2 of BoostAug is meant literally here: every token is masked in turn, and the text is read as often as it has
-tokens, in batches.
-
-A surrogate (the paper's is DeBERTa) is a classifier of the bench, fine-tuned on the fold with both heads. The
-classification head is new; the language modelling head is the checkpoint's own, and goes on being trained on the fold,
-so that perplexity speaks of the fold's kind of text. (In the published code it comes from a head that was never
-trained.)
+Equation 2 of BoostAug is meant literally: every token is masked in turn. The surrogate is a classifier of the bench,
+fine-tuned on the fold with both heads; the language modelling head is the checkpoint's own, so that perplexity speaks
+of the fold's kind of text.
 """
 
 from __future__ import annotations
@@ -140,9 +135,7 @@ def _items(sentence: Sentence) -> list[ClassifierItem]:
 
 @dataclass(frozen=True, slots=True)
 class HubTrainer:
-    """Fine-tunes the encoder `source` anew for every fold, by section 3.3 of the paper: 16 texts of at most 80 tokens a
-    batch, rate 1e-5, Adam with L2.
-    """
+    """Fine-tunes the encoder `source` anew for every fold (section 3.3)."""
 
     source: str
     config: ClassifierConfig

@@ -1,16 +1,11 @@
-"""BoostAug (Yang and Li 2022, "Augmentor or Filter?", Algorithm 1): any method proposes, a surrogate language model
-decides.
+"""BoostAug (Yang and Li 2022, "Augmentor or Filter?", Algorithm 1): any method proposes, a surrogate decides.
 
-In: labelled sentences, a method of the frame, and a trainer of surrogates. Out: of twice as many candidates as are
-wanted, at most those wanted for each sentence: unsurprising text (perplexity), of whose label the surrogate is sure
-(confidence; where asked for, ranked), and which is the sentence's own (label). The surrogate is never trained on what
-it judges: k folds, of which k - 2 train, one validates and one is boosted, k times. By section 2.1 the one that
-validates is trained on as well, by algorithm 1 it chooses the checkpoint: `train_on_valid` does both. MonoAug has one
-surrogate, trained on everything (section 4.2). What the paper calls alpha and beta: see `boost_filters` beside this.
+A candidate stays that is unsurprising (perplexity), of whose label the surrogate is sure (confidence), and which is the
+sentence's own. The surrogate is never trained on what it judges: of k folds k - 2 train, one chooses the checkpoint
+(`train_on_valid`: trains too), one is boosted, k times. MonoAug has one surrogate, trained on everything (section 4.2).
 
-What a surrogate says of a fold's candidates is a file `fold-N-….json`: a run that was interrupted goes on after the
-last one, and other thresholds (Table 3) are tried without training anew. `judged-….jsonl` beside it has every
-candidate, kept or not, with the reasons against it.
+What a surrogate says of a fold is a file `fold-N-….json`, from which a stopped run goes on, and other thresholds are
+tried without training anew. `judged-….jsonl` beside it has every candidate with the reasons against it.
 """
 
 from __future__ import annotations
@@ -19,7 +14,7 @@ import importlib
 import json
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
@@ -53,9 +48,7 @@ CODE = ("builder.augment.methods",)
 
 @dataclass(frozen=True, slots=True)
 class FoldRow:
-    """A sentence's candidates and what its surrogate said of them (None: not read, an edit touches a mark), and of
-    the sentence itself.
-    """
+    """What a surrogate says of a sentence, and of its candidates (None: an edit touches a mark)."""
 
     own: SurrogateReading
     candidates: tuple[Rewrite, ...]
@@ -64,11 +57,7 @@ class FoldRow:
 
 @dataclass(frozen=True, slots=True)
 class BoostAug:
-    """The method. `folds` 0: MonoAug. `folder` keeps what folds have reached; None: nothing is kept.
-
-    Folds are made of `given`, all that will be asked for, since a caller may ask for them in parts; of what is asked
-    for, if that is not among them.
-    """
+    """The method; `folds` 0: MonoAug. Folds are of `given`, for callers ask in parts, and are kept in `folder`."""
 
     backend: Method
     trainer: Trainer
@@ -79,7 +68,6 @@ class BoostAug:
     folder: Path | None = None
     given: tuple[Sentence, ...] = ()
     train_on_valid: bool = False
-    memo: dict[str, dict[str, tuple[JudgedCandidate, ...]]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -98,9 +86,7 @@ class BoostAug:
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         """What the filters keep, the surest first where they rank; the score is the surrogate's confidence.
 
-        Which fold a sentence is in, and so who judges it, depends on all sentences; what is proposed for it does not.
-        Raises ConfigError where the folds cannot be made, and where nothing at all is kept; ModelError where a
-        surrogate does not train.
+        Who judges a sentence depends on all of them. ConfigError where folds cannot be made, or nothing at all is kept.
         """
         for row in self.judge(sentences, copies, seed):
             kept = [
@@ -114,11 +100,8 @@ class BoostAug:
         """Every candidate of each sentence, kept or not, with what the surrogate said and the reasons against it."""
         known = {sentence.id for sentence in self.given}
         every = self.given if all(sentence.id in known for sentence in sentences) else tuple(sentences)
-        key = key_of(self.signature, copies, seed, every)
-        if key not in self.memo:
-            self.memo.clear()
-            self.memo[key] = self._every(every, copies, seed)
-        return [self.memo[key][sentence.id] for sentence in sentences]
+        judged = self._every(every, copies, seed)
+        return [judged[sentence.id] for sentence in sentences]
 
     def due(self, copies: int, seed: int) -> list[int]:
         """The folds of `given` that nothing is kept of."""

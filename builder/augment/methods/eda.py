@@ -46,14 +46,12 @@ Change = tuple[Edit, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Usage:
-    """`grams`: three characters in a row of folded texts; `openers`, `adverbs`, `closers`: a word folded, and as each
-    script writes it; `leaving`: folded words that may go.
+    """`grams`: three characters in a row of folded texts. `coming`: words that may come, folded and as each script
+    writes them, by whether they open or close a clause; `leaving`: those that may go.
     """
 
     grams: frozenset[str]
-    openers: tuple[tuple[str, str, str], ...]
-    adverbs: tuple[tuple[str, str, str], ...]
-    closers: tuple[tuple[str, str, str], ...]
+    coming: Mapping[tuple[bool, bool], tuple[tuple[str, str, str], ...]]
     leaving: frozenset[str]
 
     def changes(
@@ -69,9 +67,7 @@ class Usage:
     def _insertions(self, text: str, places: Sequence[int], simplified: bool) -> Iterator[Change]:
         for at in (*places, len(text)):
             opens, closes = not text[max(0, at - 1) : at].isalnum(), not text[at : at + 1].isalnum()
-            known = {(True, False): self.openers, (False, True): self.closers, (False, False): self.adverbs}.get(
-                (opens, closes), ()
-            )
+            known = self.coming.get((opens, closes), ())
             left, right = _sides(text, at, at)
             near = left[-_NEAR:] + "\n" + right[:_NEAR]
             left, right = left[1 - _REACH :], right[: _REACH - 1]
@@ -110,9 +106,7 @@ def _sides(text: str, start: int, end: int) -> tuple[str, str]:
 
 
 def apart(text: str, first: Change, second: Change) -> bool:
-    """Whether so much stands between two changes that no three characters in a row hold of both: each was looked up
-    alone.
-    """
+    """Whether no three characters in a row hold of both changes, which were looked up alone."""
     left, right = sorted((first, second), key=lambda change: change[0].start)
     return len(fold(text[left[-1].end : right[0].start])) >= _REACH
 
@@ -133,11 +127,10 @@ def usage_of(texts: Iterable[str]) -> Usage:
         shown = f"\n{fold(text)}\n"
         grams.update(shown[i : i + _REACH] for i in range(len(shown) - _REACH + 1))
     simplify = converter("t2s")
-    openers, adverbs, closers = (
-        tuple((fold(word), word, simplify(word)) for word in WORDS[kind]) for kind in ("opener", "adverb", "closer")
-    )
+    edges = {"opener": (True, False), "adverb": (False, False), "closer": (False, True)}
+    coming = {edge: tuple((fold(word), word, simplify(word)) for word in WORDS[kind]) for kind, edge in edges.items()}
     leaving = frozenset(fold(word) for kind, words in WORDS.items() if kind != "joint" for word in words)
-    return Usage(frozenset(grams), openers, adverbs, closers, leaving)
+    return Usage(frozenset(grams), coming, leaving)
 
 
 # ---- The method
@@ -150,10 +143,7 @@ cues of polarity, whose synonyms change what is said.
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A sentence with what its candidates share: the `words` that may change, those that have synonyms, and where a
-    word may be inserted; `number` is how many of them an operation changes; `changes`: what an operation may choose
-    from, if not from all of these.
-    """
+    """A sentence with what its candidates share; an operation changes `number` of its words."""
 
     sentence: Sentence
     words: list[int]
@@ -169,9 +159,7 @@ Operation = Callable[[Ready, Random], tuple[Edit, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Eda:
-    """The method. `resources` names the thesaurus and the texts of `usage` (None: operations as the paper has them),
-    which come from elsewhere.
-    """
+    """The method; `resources` names its thesaurus and texts. Without `usage`: operations as the paper has them."""
 
     rate: float
     synonyms: Synonyms

@@ -1,11 +1,10 @@
-"""`gpt2` (Li et al. 2020, appendix A): a causal language model is told the aspects and half of the sentence, and
-writes the other half.
+"""`gpt2` (Li et al. 2020, appendix A): a causal language model is told the aspects and half of the sentence, and writes
+the other half.
 
-In: sentences with aspects. Out: up to `copies` candidates, the best beams. The model is trained on `[ASP] aspect [ASP]
-aspect [BOS] sentence [EOS]`. Nothing forces it to say the aspects again: where the new half has those of the old one,
-in their order, the candidate's edits leave them alone; where not, the edit covers them, and a constraint will see it.
-Training is on log p(S | C_X) (equation 8). Prefixes are written on in batches of one length, so that nothing is padded.
-Bases: `embedded`, trained on the sentences alone, or any causal language model of a hub or a folder.
+Trained on `[ASP] aspect [ASP] aspect [BOS] sentence [EOS]`, by log p(S | C_X) (equation 8). Where the new half says the
+aspects again in order, the edits leave them alone; where not, an edit covers them, and a constraint will see it.
+Prefixes are written on in batches of one length, so that nothing is padded. Bases: `embedded`, or any causal language
+model.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 import torch
@@ -26,22 +25,13 @@ from builder.augment.nets import hub
 from builder.augment.nets.beam import Beams, SearchRows, SearchRules, banned, in_batches, search, settled
 from builder.augment.nets.transformer import IGNORED, DecoderLayer, begun, padded
 from builder.augment.records import Edit, Mark, Rewrite, Sentence
-from builder.augment.training import Workplace, kept, trained
+from builder.augment.training import Workplace, candidates_by_plan, kept, train_until_converged, trained
 from builder.core.errors import ModelError
 from builder.learning.checkpoint import tensor_digest
 from builder.learning.devices import choose, device_of
 from builder.learning.encode import batches
 from builder.learning.loop import scope
-from builder.learning.obtain import (
-    Measure,
-    Phase,
-    Schedule,
-    TrainingRun,
-    load_or_train,
-    split_held_out,
-    train_phase,
-    training_key,
-)
+from builder.learning.obtain import Measure, TrainingRun, load_or_train, split_held_out, training_key
 from builder.learning.pieces import ASPECT, BOS, EOS, Cut, Inventory, Units, own_marks
 from builder.learning.task import Progress, seed_of
 
@@ -94,9 +84,9 @@ class EmbeddedCausal(nn.Module):
 
     def read(self, ids: Tensor, state: list[Any]) -> Tensor:
         """Log-probabilities [N, V] of what follows the last of `ids` [N, S], behind what `state` remembers."""
-        done = 0 if not state else state[0][0].shape[2]
-        x = self.tokens(ids) + self.positions.weight[done : done + ids.shape[1]]
-        mask = torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool, device=ids.device).tril() if not state else None
+        done, count = state[0][0].shape[2] if state else 0, ids.shape[1]
+        x = self.tokens(ids) + self.positions.weight[done : done + count]
+        mask = None if state else torch.ones(count, count, dtype=torch.bool, device=ids.device).tril()
         past = state[:] or [None] * len(self.layers)
         for i, layer in enumerate(self.layers):
             x, past[i] = layer.step(x, past[i], None, None, mask)  # type: ignore[operator]
@@ -138,9 +128,7 @@ def embedded(size: int, width: int, layers: int, seed: int) -> EmbeddedCausal:
 
 
 def based(source: str, marks: Sequence[str], seed: int) -> tuple[HubCausal, hub.HubInventory, str]:
-    """Any causal language model of a hub or folder, with `marks` among its tokens, and the digest of its weights
-    before that.
-    """
+    """A causal language model with `marks` among its tokens, and the digest of its weights before that."""
     network, known = hub.load(source, hub.CAUSAL)
     digest = tensor_digest(dict(network.named_parameters()))
     tokenizer = known.tokenizer
@@ -158,22 +146,8 @@ def loss(network: Causal, items: Sequence[Continuation]) -> Tensor:
     return functional.cross_entropy(network(ids).flatten(0, 1).float(), due.flatten(), ignore_index=IGNORED)
 
 
-def train(
-    network: Causal, items: Sequence[Continuation], held: Sequence[Continuation], schedule: Schedule, run: TrainingRun
-) -> dict[str, float]:
-    """Train on `items`, all as often as each other, until the loss on `held` no longer falls."""
-    whole = list(items) * max(1, -(-schedule.least // len(items)))
-    measure: Measure[Continuation] = Measure(lambda chosen: loss(network, chosen), len, lambda item: len(item.follows))
-    done = train_phase(
-        network, Phase(lambda epoch: whole, held, schedule), measure, replace(run, seed=seed_of(run.seed, "causal"))
-    )
-    return {"score": done.score, "epochs": float(len(done.scores))}
-
-
 def measure_perplexity(source: str, threads: int, device: str, texts: Sequence[str]) -> float | None:
-    """The perplexity of a causal language model of a hub or folder over the tokens of all texts but the first of each,
-    which nothing precedes; None where there is none to ask for.
-    """
+    """The perplexity of a model over all tokens that something precedes; None where there is none."""
     network, known = hub.load(source, hub.CAUSAL)
     place = choose(device)
     network.to(place).eval()
@@ -245,7 +219,7 @@ def write(
 
 NAME = "gpt2"
 MARKS = ("[ASP]", "[BOS]")
-_CHUNK, _PATIENCE = 4096, 2
+_PATIENCE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,26 +248,15 @@ class Gpt2:
         return sign_method(NAME, self.settings, f"model {self.digest[:16]}")
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
-        """Nothing is drawn by chance here: `seed` changes nothing. A sentence of fewer than two tokens has no halves
-        and no candidates.
-        """
-        for at in range(0, len(sentences), _CHUNK):
-            yield from self._chunk(sentences[at : at + _CHUNK], copies)
-
-    def _chunk(self, sentences: Sequence[Sentence], copies: int) -> Iterator[tuple[Rewrite, ...]]:
-        plans = [(n, *plan) for n, sentence in enumerate(sentences) for plan in self._opened(sentence)]
+        """Nothing is drawn: `seed` changes nothing. A sentence of fewer than two tokens has no candidates."""
         inventory, end, place = self.inventory, self.special.end, self.place
-        rewrites: dict[int, tuple[Rewrite, ...]] = {}
-        openings = [opening for *_, opening in plans]
         never = banned(inventory.size, [i for i in inventory.never if i != end])
         rules = SearchRules(never, end, own_marks(inventory))
-        for i, beams in write(self.network, openings, rules, self.settings.beams, place.threads, place.progress):
-            n, cut, half, _ = plans[i]
-            rewrites[n] = tuple(self._candidates(sentences[n], cut, half, beams))[:copies]
-        for n in range(len(sentences)):
-            yield rewrites.get(n, ())
+        written = lambda items: write(self.network, items, rules, self.settings.beams, place.threads, place.progress)
+        for found in candidates_by_plan(sentences, self._opened, written, self._candidates):
+            yield tuple(chain.from_iterable(found))[:copies]
 
-    def _opened(self, sentence: Sentence) -> Iterator[tuple[Cut, int, Opening]]:
+    def _opened(self, sentence: Sentence) -> Iterator[tuple[Cut, Opening]]:
         cut = self.inventory.cut(sentence.text, sentence.words)
         marks = kept(sentence)
         half = halved(cut, marks)
@@ -302,9 +265,10 @@ class Gpt2:
             (*prefix(cut, marks, self.special), *cut.ids[:half]), max(1, left // 2), left + max(4, left // 2)
         )
         if half and left > 0 and len(opening.prefix) + opening.most < self.network.longest:
-            yield cut, half, opening
+            yield cut, opening
 
-    def _candidates(self, sentence: Sentence, cut: Cut, half: int, beams: Beams) -> Iterator[Rewrite]:
+    def _candidates(self, sentence: Sentence, cut: Cut, opening: Opening, beams: Beams) -> Iterator[Rewrite]:
+        half = halved(cut, kept(sentence))
         start, seen = cut.spans[half - 1][1], set[str]()
         for tokens, score in beams.sequences:
             if self.special.end not in tokens:
@@ -342,9 +306,7 @@ def halved(cut: Cut, marks: Sequence[Mark]) -> int:
 
 
 def around(text: str, start: int, new: str, marks: Sequence[Mark]) -> tuple[Edit, ...]:
-    """Edits that put `new` in place of text[start:] and leave the marks alone if `new` has their words in order; else
-    one edit.
-    """
+    """Edits that put `new` for text[start:] around the marks, if it has their words in order; else one edit."""
     edits, at, done = [], start, 0
     for mark in marks:
         place = new.find(text[mark.start : mark.end], done)
@@ -357,11 +319,7 @@ def around(text: str, start: int, new: str, marks: Sequence[Mark]) -> tuple[Edit
 
 
 def load(settings: Gpt2Settings, sentences: Sequence[Sentence], place: Workplace) -> Gpt2:
-    """The method with the model of these sentences and settings: read, or trained and kept.
-
-    Raises ModelError where the base is no causal language model or there is nothing to learn from, InputError where
-    labels overlap.
-    """
+    """The method with its model: read, or trained and kept. ModelError where base or sentences do not serve."""
     network, inventory, special, base = _network(settings, sentences, place.seed)
     stories = [_story(sentence, inventory, special) for sentence in sentences]
     fitting = [n for n, story in enumerate(stories) if len(story.follows) > 1 and len(story) < network.longest]
@@ -373,7 +331,13 @@ def load(settings: Gpt2Settings, sentences: Sequence[Sentence], place: Workplace
     data = [(sentence.id, story) for sentence, story in zip(sentences, stories, strict=True)]
     key = training_key(NAME, (describe_settings(settings, training=True), place.seed), data, base, __name__)
     items, checked = ([stories[fitting[n]] for n in part] for part in (learnt, held))
-    digest = load_or_train(place, key, network, lambda run: train(network, items, checked, schedule, run))
+    measure: Measure[Continuation] = Measure(lambda chosen: loss(network, chosen), len, lambda item: len(item.follows))
+
+    def train(run: TrainingRun) -> dict[str, float]:
+        own = replace(run, seed=seed_of(run.seed, "causal"))
+        return train_until_converged(network, items, checked, schedule, measure, own)
+
+    digest = load_or_train(place, key, network, train)
     return Gpt2(settings, network.eval(), inventory, special, digest, place)
 
 

@@ -1,14 +1,10 @@
 """`masked-seq2seq` (Li et al. 2020): a fragment of a sentence is masked and written anew by a label-aware
 encoder-decoder.
 
-In: sentences with their marks. Out: per sentence up to `copies` candidates, from as many start positions (section
-3.2.2), the likeliest beams of each. Labelled tokens are forced, so an aspect cannot change. The model is trained on the
-sentences themselves (algorithm 1) and kept in a folder. Bases: `embedded` (characters for Chinese, words for English;
-pre-trained on raw reviews, or on the same sentences without their labels), or any encoder-decoder of a hub or a folder,
-which may learn from raw reviews first, as the paper's does.
-
-What differs from the paper: a base's tokens stand for words (fragments are of whole words all the same), marks of
-punctuation stay (and the embedded model writes none), and beside aspects opinions can be kept.
+Candidates have as many start positions (section 3.2.2); labelled tokens are forced, so an aspect cannot change. The
+model learns from the sentences (algorithm 1), from raw reviews before. Bases: `embedded` (characters for Chinese, words
+for English), or any encoder-decoder. Unlike the paper's, a base's tokens stand for words, marks of punctuation stay,
+and opinions can be kept beside aspects.
 """
 
 from __future__ import annotations
@@ -16,6 +12,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice, zip_longest
 
 from builder.augment.method_settings import MaskedSeq2SeqSettings, sign_method
@@ -25,11 +22,10 @@ from builder.augment.nets.beam import Beams, Pairs
 from builder.augment.nets.fragments import NAME, Writing, chosen_fragments, masked, pairs, train_fragments, write
 from builder.augment.nets.transformer import LabelledSeq2Seq, MaskedSentence
 from builder.augment.records import Edit, Rewrite, Sentence
-from builder.augment.training import Workplace, bio, english, kept, trained
+from builder.augment.training import Workplace, bio, candidates_by_plan, english, kept, trained
 from builder.learning.pieces import Cut, Inventory, own_marks
 from builder.learning.task import seed_of
 
-_CHUNK = 4096
 _MASS = 0.5
 """The share that is masked in pre-training (Song et al. 2019)."""
 _LEAST = 2
@@ -53,30 +49,17 @@ class MaskedSeq2Seq:
         return sign_method(NAME, self.settings, f"model {self.digest[:16]}")
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
-        """Up to `copies` candidates a sentence, of as many fragments with distinct starts, the surest first; where
-        there are fewer starts, of their next best beams. A sentence of which every token is labelled gets none.
-        """
-        for at in range(0, len(sentences), _CHUNK):
-            yield from self._chunk(sentences[at : at + _CHUNK], copies, seed)
-
-    def _chunk(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
+        """Up to `copies` candidates of as many fragments, the surest first; of few fragments, further beams."""
         how, place = self.settings, self.place
-        plans = [(n, *plan) for n, sentence in enumerate(sentences) for plan in self._masked(sentence, copies, seed)]
         never = own_marks(self.inventory) or () if how.whole else ()
         writing = Writing(how.beams, place.threads, never, self.pairs if how.whole else None)
-        items = [item for *_, item in plans]
-        rewrites: dict[int, tuple[Rewrite, ...]] = {}
-        for i, beams in write(self.network, items, self.inventory, writing, place.progress):
-            n, cut, item = plans[i]
-            rewrites[i] = tuple(self._changing(sentences[n], cut, item, beams))
-        by_sentence: list[list[tuple[Rewrite, ...]]] = [[] for _ in sentences]
-        for i, (n, *_) in enumerate(plans):
-            by_sentence[n].append(rewrites.get(i, ()))
-        for searches in by_sentence:
+        plan = partial(self._masked, copies, seed)
+        written = lambda items: write(self.network, items, self.inventory, writing, place.progress)
+        for searches in candidates_by_plan(sentences, plan, written, self._changing):
             ranked = (rewrite for rank in zip_longest(*searches) for rewrite in rank if rewrite is not None)
             yield tuple(islice(ranked, copies))
 
-    def _masked(self, sentence: Sentence, copies: int, seed: int) -> Iterator[tuple[Cut, MaskedSentence]]:
+    def _masked(self, copies: int, seed: int, sentence: Sentence) -> Iterator[tuple[Cut, MaskedSentence]]:
         """The tokens of the sentence, and each masked fragment of it."""
         cut = self.inventory.cut(sentence.text, sentence.words)
         labels = bio(cut.spans, kept(sentence))
@@ -113,11 +96,8 @@ class MaskedSeq2Seq:
 def load(
     settings: MaskedSeq2SeqSettings, sentences: Sequence[Sentence], place: Workplace, corpus: Sequence[Sentence] = ()
 ) -> MaskedSeq2Seq:
-    """The method with the model that belongs to these sentences and settings: read, or trained now and kept. `corpus`
-    are the raw sentences that `settings.corpus` names.
-
-    Raises ModelError where there is nothing to learn from or the base is no encoder-decoder, InputError where labels
-    overlap.
+    """The method with its model: read, or trained and kept; `corpus` is read first. ModelError where sentences or base
+    do not serve, InputError where labels overlap.
     """
     network: LabelledSeq2Seq
     inventory: Inventory

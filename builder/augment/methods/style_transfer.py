@@ -1,12 +1,9 @@
-"""`style-transfer` (Wu et al. 2019, section 5): what makes a sentence's label is masked and refilled under the
-opposite one.
+"""`style-transfer` (Wu et al. 2019, section 5): what makes a sentence's label is masked and refilled under the opposite
+one, which makes counterfactuals, once a discriminator has passed them.
 
-In: sentences with a label, or with marks that have polarities. Out: candidates that are meant to say the opposite; a
-counterfactual set, once a discriminator has passed it. Three cases. Opinions are marked: one of them gives way to an
-opinion of the opposite polarity from the training sentences, the one that the conditional model finds fitting there;
-`changed` says its polarity and valence. Aspects alone are marked, all of one polarity, or the sentence has a label:
-the words that speak most for it are refilled under the opposite label: those that a classifier with attention looks
-at.
+Where opinions are marked, one gives way to an opinion of the opposite polarity from the training sentences that the
+conditional model finds fitting; `changed` says its polarity and valence. Where aspects of one polarity are, or the
+sentence has a label, the words that a classifier with attention looks at are refilled under the opposite label.
 """
 
 from __future__ import annotations
@@ -16,6 +13,7 @@ import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -23,25 +21,16 @@ from torch.nn import functional
 
 from builder.augment.method_settings import StyleTransferSettings, describe_settings, sign_method
 from builder.augment.methods.replacing import ClozeModel, Words, distinct, edited, in_turn, train_cbert, unit_inventory
-from builder.augment.nets.cloze import Blank, Cloze, Fill, collate, fill
+from builder.augment.nets.cloze import Blank, Fill, collate, fill
 from builder.augment.nets.transformer import begun
 from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence
 from builder.augment.settings import Given
-from builder.augment.training import UNSAID, Conditions, Workplace, free_words, kept, trained
+from builder.augment.training import UNSAID, Conditions, Workplace, free_words, kept, train_until_converged, trained
 from builder.core.errors import ModelError
 from builder.core.records import Polarity, Span
 from builder.learning import devices
 from builder.learning.loop import scope
-from builder.learning.obtain import (
-    Measure,
-    Phase,
-    Schedule,
-    TrainingRun,
-    load_or_train,
-    split_held_out,
-    train_phase,
-    training_key,
-)
+from builder.learning.obtain import Measure, load_or_train, split_held_out, training_key
 from builder.learning.pieces import Cut, Inventory
 from builder.learning.task import VALENCE, seed_of
 
@@ -50,9 +39,7 @@ NAME = "style-transfer"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StyleTransfer:
-    """The trained models as a Method: one that fills in words, one that classifies. `units` are the classifier's
-    tokens, `valences` those of opinions by their text.
-    """
+    """The trained models as a Method; `units` are the classifier's tokens, `valences` those of opinions by text."""
 
     settings: StyleTransferSettings
     model: ClozeModel
@@ -70,9 +57,7 @@ class StyleTransfer:
         return sign_method(NAME, self.settings, labels, digest)
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
-        """Up to `copies` candidates; none for a sentence whose label has no opposite. Every sentence is worked on
-        alone.
-        """
+        """Up to `copies` candidates, of each sentence alone; none where its label has no opposite."""
         for done, sentence in enumerate(sentences, start=1):
             with scope(self.place.threads):
                 made = self._made(sentence, copies, seed)
@@ -108,10 +93,8 @@ class StyleTransfer:
             yield Rewrite(sentence.id, (Edit(mark.start, mark.end, new.text),), score, None, (changed,))
 
     def _ranked(self, sentence: Sentence, cut: Cut, mark: Mark, draw: random.Random) -> list[tuple[float, Opinion]]:
-        """Opinions of the opposite polarity with their scores, the best first.
-
-        First those that the training sentences have of such an aspect (no table is tender); among them by the mean
-        log-probability of a token in this place, with Gumbel noise of the temperature.
+        """Opinions of the opposite polarity with their scores: first those said of such an aspect (no table is tender),
+        among them by the mean log-probability of a token, with Gumbel noise.
         """
         tokens = [at for at, (start, end) in enumerate(cut.spans) if start < mark.end and mark.start < end]
         if not tokens or cut.spans[tokens[0]][0] < mark.start or cut.spans[tokens[-1]][1] > mark.end:
@@ -131,11 +114,21 @@ class StyleTransfer:
         return [(round(scores[n], 2), opinions[n]) for n in order]
 
     def _fits(self, sentence: Sentence, cut: Cut, place: Span, opinions: Sequence[Opinion]) -> list[float]:
-        """The mean log-probability of a token of each opinion, in the place of some tokens of the sentence."""
-        model = self.model
+        """The mean log-probability of a token of each opinion in `place`, all masked under its first label."""
+        model, (start, end) = self.model, place
         labels = model.conditions.labels(sentence, cut.spans)
         lengths = sorted({len(opinion.ids) for opinion in opinions})
-        log_p = fitting(model.network, cut.ids, labels, place, model.inventory.mask, lengths)
+        blanks = [
+            Blank(
+                (*cut.ids[:start], *[model.inventory.mask] * length, *cut.ids[end:]),
+                (*labels[:start], *[labels[start]] * length, *labels[end:]),
+                tuple(range(start, start + length)),
+            )
+            for length in lengths
+        ]
+        with torch.inference_mode():
+            scores = model.network.log_probabilities(blanks).cpu()
+        log_p = dict(zip(lengths, torch.split(scores, lengths), strict=True))
         return [
             sum(float(log_p[len(opinion.ids)][t, i]) for t, i in enumerate(opinion.ids)) / len(opinion.ids)
             for opinion in opinions
@@ -159,8 +152,7 @@ class StyleTransfer:
         new_label = opposite if model.conditions.mode == "sentence" else None
         for item in items:  # each alone: copies of one sentence are no batch
             _, (new, score) = next(fill(model.network, [item], model.inventory, self.place.threads))
-            replaced = {at: i for at, i in new.items() if i != cut.ids[at]}
-            if edits := edited(model.inventory, sentence, cut, replaced):
+            if edits := edited(model.inventory, sentence, cut, new):
                 yield Rewrite(sentence.id, edits, score, new_label, changed)
 
     def _turned_aspects(self, sentence: Sentence, marks: Sequence[Mark]) -> Iterator[Changed]:
@@ -191,11 +183,7 @@ def load(
     corpus: Sequence[Sentence] = (),
     valences: Mapping[str, float] | None = None,
 ) -> StyleTransfer:
-    """The method with the conditional model and the classifier of these sentences: read, or trained and kept.
-
-    `valences`: of opinions by their text, as a lexicon has them. Raises ModelError where no sentence has a label to
-    turn round.
-    """
+    """The method with its models: read, or trained and kept. ModelError where no sentence has a label to turn round."""
     conditions = Conditions.of(sentences)
     if conditions.mode not in ("sentence", "polarity"):
         raise ModelError(
@@ -233,7 +221,9 @@ def _judge(
     learnt, held = ([items[n][1] for n in part] for part in split_held_out([name for name, _ in items], 0.1, seed))
     schedule = place.schedule(settings, settings.epochs, sentences, 1e-3)
     key = training_key(NAME, (describe_settings(settings, training=True), seed), items, "embedded", __name__)
-    digest = load_or_train(place, key, network, lambda run: train_classifier(network, learnt, held, schedule, run))
+    measure: Measure[Classed] = Measure(network.loss, lambda item: len(item.ids), lambda item: 1)
+    train = partial(train_until_converged, network, learnt, held, schedule, measure)
+    digest = load_or_train(place, key, network, train)
     return network.eval(), digest
 
 
@@ -263,9 +253,7 @@ class Opinion:
 
 
 def label_of(sentence: Sentence, marks: Sequence[Mark], conditions: Conditions) -> str | None:
-    """What a classifier learns: the sentence's label, or the one polarity of its aspects; None where there is no such
-    thing.
-    """
+    """What a classifier learns: the sentence's label, or the one polarity of its aspects; None without one."""
     if conditions.mode == "sentence":
         return sentence.label
     polarities = {mark.polarity for mark in marks if mark.kind == "aspect"}
@@ -298,18 +286,14 @@ def _nearest(sentence: Sentence, opinion: Mark) -> Mark | None:
 
 
 def head(sentence: Sentence, opinion: Mark) -> str:
-    """What the aspect nearest to an opinion is, roughly: its last word, in Chinese its last character (湯 of
-    虱目魚湯); "" without one.
-    """
+    """The last word of the aspect nearest to an opinion, in Chinese its last character (湯 of 虱目魚湯); or ""."""
     mark = _nearest(sentence, opinion)
     text = sentence.text[mark.start : mark.end].lower() if mark else ""
     return (text.split()[-1:] or [""])[0] if sentence.language == "en" else text[-1:]
 
 
 def opinions_of(sentences: Sequence[Sentence], inventory: Inventory) -> tuple[Opinion, ...]:
-    """The opinions of the training sentences whose tokens are all known, each with the polarity it has most often; by
-    text.
-    """
+    """The opinions of the sentences whose tokens are known, with the polarity that each has most often; by text."""
     counts: dict[tuple[str, tuple[int, ...]], dict[Polarity, int]] = {}
     heads: dict[str, set[str]] = {}
     for sentence in sentences:
@@ -343,9 +327,8 @@ class Classed:
 
 
 class Classifier(nn.Module):
-    """A softmax over an LSTM's states weighs the words, and their sum by these weights is classified (Xu et al. 2018).
-
-    The words are summed, not the states: a later state knows earlier words, and its weight would not say which counts.
+    """A softmax over an LSTM's states weighs the words, whose sum is classified (Xu et al. 2018). Words are summed, not
+    states, for a state knows earlier words.
     """
 
     longest = 512
@@ -388,41 +371,3 @@ def classifier(size: int, classes: int, width: int, seed: int) -> Classifier:
     """An untrained classifier; the same seed gives the same weights."""
     with scope(1, seed):
         return Classifier(size, classes, width)
-
-
-def train_classifier(
-    network: Classifier, items: Sequence[Classed], held: Sequence[Classed], schedule: Schedule, run: TrainingRun
-) -> dict[str, float]:
-    """Train until the loss on `held` no longer falls. Returns the share of `held` that is classed rightly as well."""
-    whole = list(items) * max(1, -(-schedule.least // len(items)))
-    measure: Measure[Classed] = Measure(network.loss, lambda item: len(item.ids), lambda item: 1)
-    done = train_phase(network, Phase(lambda epoch: whole, held, schedule), measure, run)
-    with torch.inference_mode():
-        right = sum(int(_classify(network, item.ids).argmax()) == item.label for item in held)
-    return {"score": done.score, "epochs": float(len(done.scores)), "accuracy": right / len(held)}
-
-
-def _classify(network: Classifier, ids: Sequence[int]) -> Tensor:
-    given = torch.tensor([list(ids)], device=devices.device_of(network))
-    out: Tensor = network(given, torch.ones_like(given, dtype=torch.bool))[0]
-    return out
-
-
-def fitting(
-    network: Cloze, ids: Sequence[int], labels: Sequence[int], at: tuple[int, int], mask: int, lengths: Sequence[int]
-) -> dict[int, Tensor]:
-    """By length, the log-probabilities [length, V] of tokens in place of ids[at]; all masked at once, with the label
-    of the first.
-    """
-    start, end = at
-    blanks = [
-        Blank(
-            (*ids[:start], *[mask] * length, *ids[end:]),
-            (*labels[:start], *[labels[start]] * length, *labels[end:]),
-            tuple(range(start, start + length)),
-        )
-        for length in lengths
-    ]
-    with torch.inference_mode():
-        scores = network.log_probabilities(blanks).cpu()
-    return dict(zip(lengths, torch.split(scores, list(lengths)), strict=True))

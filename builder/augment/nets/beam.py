@@ -1,8 +1,7 @@
 """Beam search with constraints on what is written, and outcomes that do not depend on the batch of an item.
 
-In: a network as a `Stepper`, the rows to write (`SearchRows`), what none of them may say (`SearchRules`). Out: the
-`Beams` of each row. Every search reports its margin; `settled` does again alone what a batch might decide otherwise.
-A small model left to itself writes ，，， or the same words over and over: neither is ever chosen.
+Every search reports its margin; `settled` does again alone what a batch might decide otherwise. A small model left to
+itself writes ，，， or the same words over and over: neither is ever chosen.
 """
 
 from __future__ import annotations
@@ -41,9 +40,7 @@ def settled(
     work: Callable[[list[Item]], list[tuple[Out, float]]],
     progress: Progress | None = None,
 ) -> Iterator[tuple[int, Out]]:
-    """(index, outcome) of every item in a batch. `work` gives outcomes with margins; below SURE it is given the item
-    alone. A batch that the device has no memory for is halved.
-    """
+    """(index, outcome) of every item in a batch; one whose margin is below SURE is worked on alone."""
     done, total = 0, sum(map(len, batches))
     for batch, outcomes in in_parts(map(list, batches), lambda batch: work([items[i] for i in batch])):
         for i, (out, margin) in zip(batch, outcomes, strict=True):
@@ -72,11 +69,8 @@ class Beams:
 
 @dataclass(frozen=True, slots=True)
 class SearchRows:
-    """The rows of a batch, one entry a row in each field.
-
-    `begin` is the token before the sequence, `lengths` how many tokens it has (at most, where the rules name an end
-    mark), `forced` the tokens that take their place in every beam (-1: free). `least` tokens stand before the end
-    mark. `behind` is the token that follows the sequence (-1: none).
+    """The rows of a batch: the token before each, how many tokens it has (at most, before an end mark), those that are
+    `forced` (-1: free), the `least` before the end mark, and the token `behind` (-1: none).
     """
 
     begin: Sequence[int]
@@ -88,12 +82,8 @@ class SearchRows:
 
 @dataclass(frozen=True, slots=True)
 class SearchRules:
-    """What a search may write, whatever the row.
-
-    `never` [V] is added to the scores of tokens that are not forced: 0 or -inf; the search is done on its device.
-    `end` is the end mark, if sequences have one. With `marks` (tokens of punctuation), no mark stands beside another
-    and no sequence repeats REPEATED tokens; None where tokens may be parts of characters.
-    `pairs`: which tokens may stand beside each other.
+    """What a search may write. `never` [V] is 0 or -inf, `end` the end mark. With `marks` (tokens of punctuation), none
+    stands beside another, and no sequence repeats REPEATED tokens. `pairs` may stand beside each other.
     """
 
     never: Tensor
@@ -113,10 +103,7 @@ class Stepper(Protocol):
 
 
 def search(stepper: Stepper, rows: SearchRows, rules: SearchRules, width: int) -> list[Beams]:
-    """The `width` best sequences of each row. Forced tokens count with their log-probability.
-
-    Rows are done at their length or when all beams have ended; later steps do nothing for them.
-    """
+    """The `width` best sequences of each row; forced tokens count with their log-probability."""
     count, longest = len(rows.lengths), max(rows.lengths)
     device = rules.never.device
     filters, beams = _Filters(rows, rules), _OpenBeams(rows.begin, width, device)
@@ -136,9 +123,7 @@ def search(stepper: Stepper, rows: SearchRows, rules: SearchRules, width: int) -
 
 
 class _OpenBeams:
-    """The beams of all rows so far: log-probabilities `total` and `last` tokens [R, K], `written` tokens [R, K, S],
-    which have `ended` [R, K], and the margin of each row [R].
-    """
+    """The beams of all rows: log-probability and last token [R, K], tokens [R, K, S], which have ended, margins [R]."""
 
     def __init__(self, begin: Sequence[int], width: int, device: torch.device) -> None:
         rows = len(begin)
@@ -151,10 +136,7 @@ class _OpenBeams:
         self.margins = torch.full((rows,), float("inf"), device=device)
 
     def extend(self, values: Tensor, tokens: Tensor, end: int | None) -> Tensor:
-        """Keep the best beams of each row with one more token; `values` and `tokens` [R, K, C] are the candidates.
-
-        Returns the beam that each new one comes from [R, K].
-        """
+        """Keep the best with one more of the candidates [R, K, C]; the beam that each comes from [R, K]."""
         each = values.shape[-1]
         best = (self.total[:, :, None] + values).flatten(1).topk(min(self.width + 1, self.width * each), -1)
         self.margins = torch.minimum(self.margins, _gap(best.values, self.width))
@@ -197,10 +179,7 @@ class _Filters:
         self.marks = None if rules.marks is None else _flags(rules.marks, size).to(device)
 
     def candidates(self, scores: Tensor, beams: _OpenBeams, step: int) -> tuple[Tensor, Tensor]:
-        """The values and tokens [R, K, C] that each beam may go on with, of `scores` [R, K, V].
-
-        A forced token is the only one. A beam that has ended goes on with one more end mark at no cost.
-        """
+        """The values and tokens [R, K, C] that each beam may go on with; a forced token is the only one."""
         end, forced = self.rules.end, self.forced[:, step]
         if end is not None and self.least:
             early = torch.tensor(self.least, device=scores.device)[:, None] > step
@@ -238,9 +217,7 @@ def _flags(tokens: Sequence[int], size: int) -> Tensor:
 
 
 def _repeated(written: Tensor, last: Tensor, following: Tensor, marks: Tensor) -> Tensor:
-    """[R, K, V]: the tokens that would repeat REPEATED tokens of `written` [R, K, S], or put a mark beside a mark:
-    behind `last` [R, K] or before `following` [R] (-1: not known).
-    """
+    """[R, K, V]: tokens that repeat REPEATED of `written`, or put a mark beside `last` or `following` (-1: none)."""
     beside = marks[last] | (marks[following.clamp(min=0)] & (following >= 0))[:, None]
     out = beside[:, :, None] & marks
     if written.shape[2] >= REPEATED:

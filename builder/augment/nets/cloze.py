@@ -1,15 +1,10 @@
-"""Networks that say what may stand at a place of a sentence, given the rest of it and labels of its tokens.
+"""Networks that say what may stand at a place of a sentence, given the rest of it and labels of its tokens:
+`EmbeddedCloze`, a Transformer encoder; `HubCloze`, a BERT whose segment embeddings became label embeddings (Wu et al.
+2019, section 3.2); `LstmCloze`, the bidirectional LSTM language model of Kobayashi (2018).
 
-Three of a kind, `logits(blanks)` [N, V] for the N places of a batch: `EmbeddedCloze`, a Transformer encoder;
-`HubCloze`, a BERT whose segment embeddings became label embeddings (Wu et al. 2019, section 3.2); `LstmCloze`, the
-bidirectional LSTM language model of Kobayashi (2018), which reads up to a place from either side.
-
-Filling blanks: training a cloze network, and putting sampled or best tokens in place of words.
-
-In: `Fill`s, a sentence with the steps in which its places are predicted. Out: the token of every place. A whole
-word's tokens are predicted one after the other, each seeing those before; words beside each other at once. Sampling
-adds Gumbel noise drawn for the item and the place, so that the choice is a maximum with a margin (see `beam`) and an
-item's outcome depends on it alone.
+Filling blanks: a word's tokens are predicted one after the other, each seeing those before; words at once. Sampling
+adds Gumbel noise drawn for the item and the place: a choice is a maximum with a margin (see `beam`) and depends on the
+item alone.
 """
 
 from __future__ import annotations
@@ -27,7 +22,7 @@ from torch.nn import functional
 from builder.augment.nets.beam import banned, in_batches, rounded, settled
 from builder.augment.nets.hub import MASKED, HubInventory
 from builder.augment.nets.hub import load as load_hub
-from builder.augment.nets.transformer import EncoderLayer, begun, padded
+from builder.augment.nets.transformer import EncoderLayer, begun, padded, turned_round
 from builder.core.errors import ModelError
 from builder.learning.checkpoint import tensor_digest
 from builder.learning.devices import device_of, place
@@ -75,9 +70,7 @@ def collate(items: Sequence[Blank], pad: int, around: tuple[Sequence[int], Seque
 
 
 class Cloze(nn.Module, ABC):
-    """What the three have in common. `around` and `pad` say how sentences become batches; `longest` how many tokens
-    one may have; `label_weights` is the name of the label embeddings among the weights.
-    """
+    """What the three share: tokens `around` a sentence, `longest` ones, and where its label embeddings are."""
 
     around: tuple[Sequence[int], Sequence[int]] = ((), ())
     pad = 0
@@ -103,9 +96,7 @@ class Cloze(nn.Module, ABC):
 
 
 class EmbeddedCloze(Cloze):
-    """A Transformer encoder whose input sums token, position and label embeddings; the output is tied to the tokens.
-    Labels begin at nothing.
-    """
+    """A Transformer encoder over token, position and label embeddings, its output tied to the tokens."""
 
     def __init__(self, size: int, labels: int, width: int, heads: int, layers: int, dropout: float = 0.1) -> None:
         super().__init__()
@@ -132,9 +123,7 @@ class EmbeddedCloze(Cloze):
 
 
 class HubCloze(Cloze):
-    """A masked language model of transformers. Its segment embeddings are replaced by one embedding a label, each
-    beginning as that of segment A.
-    """
+    """A masked language model of transformers, with an embedding a label in place of those of segments."""
 
     def __init__(
         self, network: Any, labels: int, around: tuple[Sequence[int], Sequence[int]], pad: int, source: str
@@ -164,9 +153,7 @@ class HubCloze(Cloze):
 
 
 class LstmCloze(Cloze):
-    """A forward and a backward LSTM; at a place, the state before it, the state behind it and the label's embedding
-    give the word's distribution.
-    """
+    """The states of two LSTMs, before a place and behind it, and its label's embedding give the word there."""
 
     def __init__(self, size: int, labels: int, width: int, dropout: float = 0.2) -> None:
         super().__init__()
@@ -182,8 +169,7 @@ class LstmCloze(Cloze):
         x = self.dropout(self.tokens(batch.ids))
         lengths = batch.seen.sum(1)
         ahead = functional.pad(self.forwards(x)[0], (0, 0, 1, 0))  # [:, t]: what stands before t
-        turned = self._turned(x, lengths)
-        behind = functional.pad(self.backwards(turned)[0], (0, 0, 1, 0))
+        behind = functional.pad(self.backwards(turned_round(x, lengths))[0], (0, 0, 1, 0))
         at = lengths[batch.row] - 1 - batch.column  # the place, counted from the end
         both = [
             ahead[batch.row, batch.column],
@@ -192,12 +178,6 @@ class LstmCloze(Cloze):
         ]
         mixed = torch.tanh(self.mix(self.dropout(torch.cat(both, -1))))
         return functional.linear(mixed, self.tokens.weight, self.bias)
-
-    @staticmethod
-    def _turned(x: Tensor, lengths: Tensor) -> Tensor:
-        """Every row's tokens in reverse, padding still behind."""
-        at = (lengths[:, None] - 1 - torch.arange(x.shape[1], device=x.device)[None]) % x.shape[1]
-        return x.gather(1, at[:, :, None].expand_as(x))
 
 
 # ---- Filling masks
@@ -208,9 +188,7 @@ Choice = tuple[dict[int, int], float]
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """`steps`: (places predicted now, places masked meanwhile). `other`: places whose new token must not be the old
-    one. `temperature` 0 takes the best.
-    """
+    """`steps`: (places predicted now, places masked meanwhile); `other`: places that need a new token."""
 
     ids: tuple[int, ...]
     labels: tuple[int, ...]
@@ -241,9 +219,7 @@ def lstm(size: int, labels: int, width: int, seed: int) -> Cloze:
 
 
 def based(source: str, labels: int, seed: int, new_head: bool = False) -> tuple[Cloze, HubInventory, str]:
-    """Any BERT of a hub or folder, its tokens, and the digest of its weights; `new_head`: one without a head for masked
-    words gets a new one. ModelError for another kind of model.
-    """
+    """Any BERT of a hub or folder, its tokens, and the digest of its weights; `new_head`: its head may be missing."""
     network, inventory = load_hub(source, MASKED, new_head)
     digest = tensor_digest(dict(network.named_parameters()))
     tokenizer = inventory.tokenizer
@@ -317,8 +293,6 @@ def _chosen(log_p: Tensor, item: Fill, at: int, never: Tensor, glued: Tensor | N
 
 
 def _glued(inventory: Inventory) -> Tensor | None:
-    """Which tokens go on with the word before them: a place keeps its kind, so that words neither run together nor
-    fall apart.
-    """
+    """Which tokens go on with the word before: a place keeps its kind, so that words stay words."""
     flags = getattr(inventory, "glued", None)
     return None if flags is None else torch.tensor(flags)

@@ -1,11 +1,8 @@
-"""Fragments of masked sequence-to-sequence augmentation (Li et al. 2020): which are masked (MaskFrag, section 3.2.1),
-how the network of `masked-seq2seq` learns to write them (algorithm 1), without their labels first, then with them, and
-how it writes them: forced tokens stay, every other position gets one token, so that the label sequence is the source's.
+"""Fragments of masked sequence-to-sequence augmentation (Li et al. 2020): which are masked (section 3.2.1), how the
+network learns to write them (algorithm 1), and how it writes them: forced tokens stay, every other position gets one.
 
-In: labelled sentences, a network and its tokens. Out: fragments, the network with its weights, and beams of each. The
-paper counts from 1 and its ends are inclusive: positions u to v = u + r * n are the fragment, m
-= v - u + 1 tokens. Here ranges count from 0 and are half-open, so that fragment [u, u + floor(r * n) + 1) is the
-paper's.
+The paper counts from 1 with inclusive ends: positions u to v = u + r * n. Here ranges count from 0 and are half-open,
+so that fragment [u, u + floor(r * n) + 1) is the paper's.
 """
 
 from __future__ import annotations
@@ -69,9 +66,7 @@ def fragment(length: int, u: int, r: float) -> Span:
 
 
 def mask_frag(tokens: Sequence[Token], kept: Sequence[object], span: Span, mask: Token) -> tuple[Token, ...]:
-    """X with `mask` in place of the tokens of the fragment that are not kept: in the paper those whose label is not
-    O. The target is all of tokens[fragment].
-    """
+    """X with `mask` for the tokens of the fragment that are not kept; the target is the whole fragment."""
     return tuple(
         mask if span[0] <= i < span[1] and not held else token
         for i, (token, held) in enumerate(zip(tokens, kept, strict=True))
@@ -79,9 +74,7 @@ def mask_frag(tokens: Sequence[Token], kept: Sequence[object], span: Span, mask:
 
 
 def widened(span: Span, edges: Sequence[bool]) -> Span:
-    """The fragment with the rest of the words at its ends; `edges[i]`: whether a word begins at token i (or nothing
-    follows).
-    """
+    """The fragment with the rest of the words at its ends; `edges[i]`: whether a word begins at token i."""
     first, end = span
     while first and not edges[first]:
         first -= 1
@@ -93,10 +86,8 @@ def widened(span: Span, edges: Sequence[bool]) -> Span:
 def chosen_fragments(
     kept: Sequence[object], r: float, copies: int, draw: Random, edges: Sequence[bool] = (), least: int = 1
 ) -> tuple[Span, ...]:
-    """Up to `copies` fragments, spread over the sentence, of which every two mask different tokens (section 3.2.2:
-    "we manually choose u"); of whole words, where `edges` tells them, and of `least` masked tokens.
-
-    None where every token is kept.
+    """Up to `copies` fragments, spread over the sentence, that mask different tokens, `least` of them (section 3.2.2);
+    of whole words, where `edges` tells them.
     """
     by_masked: dict[tuple[int, ...], Span] = {}
     for u in starts(len(kept), r):
@@ -154,9 +145,7 @@ def noisy(
 
 @dataclass(frozen=True, slots=True)
 class FragmentSource:
-    """Sentences as tokens and labels, with the cumulated weights of equation 1; fragments of share `r` are drawn.
-    `others`: the tokens that MASS draws from, none where a hidden token is always the mask.
-    """
+    """Sentences as tokens and labels, with cumulated weights (equation 1); `others`: what MASS draws from."""
 
     sentences: tuple[LabelledTokens, ...]
     cumulated: tuple[float, ...]
@@ -172,9 +161,7 @@ class FragmentSource:
         return cls(tuple(sentences), tuple(accumulate(weight(len(ids)) for ids, _ in sentences)), inventory, r, others)
 
     def draw(self, count: int, seed: int, labelled: bool) -> list[MaskedSentence]:
-        """`count` sentences with replacement and a start each (algorithm 1, lines 4 to 6); without labels, in
-        pre-training, every token is O.
-        """
+        """`count` sentences with replacement, a start each (algorithm 1, lines 4 to 6); without labels all is O."""
         draw = random.Random(seed)
         out = []
         for n in draw.choices(range(len(self.sentences)), cum_weights=self.cumulated, k=count):
@@ -216,9 +203,7 @@ def train_fragments(
     place: Workplace,
     phases: Sequence[tuple[int, bool]],
 ) -> str:
-    """Give `network` its weights: those that are kept, or those that training in phases of (epochs, with labels) leads
-    to. `base` names the weights that training begins with; a token of a fragment counts as one. Returns the digest.
-    """
+    """Give `network` its weights, kept or learnt in phases of (epochs, with labels) from `base`; their digest."""
     tokens = [_labelled_tokens(sentence, inventory) for sentence in sentences]
     long_enough = [n for n, (ids, _) in enumerate(tokens) if SHORT < len(ids) < network.core.longest]
     if not long_enough:
@@ -278,9 +263,7 @@ def trimmed(item: MaskedSentence, mask: int) -> MaskedSentence:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """How fragments are written. `beams`: the width of the search; `pairs`: see `SearchRules`; `never`: more tokens
-    that are not written.
-    """
+    """The width of the search, tokens that are never written, and `pairs` as in `SearchRules`."""
 
     beams: int = 5
     threads: int = 1
@@ -322,9 +305,7 @@ def write(
     writing: Writing,
     progress: Progress | None = None,
 ) -> Iterator[tuple[int, Beams]]:
-    """(index, beams) of every item, in batches of like length; the tokens are those of the item's whole target. An
-    item's beams depend on it alone.
-    """
+    """(index, beams) of every item, in batches of like length; an item's beams depend on it alone."""
     mask, pad, marks = inventory.mask, pad_of(inventory), own_marks(inventory)
     short = [trimmed(item, mask) for item in items]
     device = device_of(network)

@@ -49,9 +49,7 @@ class HubInventory:
         return self.special
 
     def cut(self, text: str, words: Sequence[Span]) -> Cut:
-        """Tokens that stand for at least one character. One that is several byte tokens counts as the first of them:
-        it is kept or replaced whole.
-        """
+        """Tokens of one character at least; several of bytes count as their first, which is kept or replaced whole."""
         encoding = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
         tokens = [
             (int(i), (start + _blank(text[start:end]), end))
@@ -61,9 +59,7 @@ class HubInventory:
         return Cut(*(tuple(part) for part in zip(*_apart(tokens), strict=True))) if tokens else Cut((), ())
 
     def written(self, text: str, cut: Cut, new: Mapping[int, int]) -> tuple[Written, ...]:
-        """Runs of replaced tokens, read by the tokenizer's own decoder behind the token before them, which settles
-        the spaces.
-        """
+        """Runs of replaced tokens, as the tokenizer decodes them behind the token before, which settles spaces."""
         return tuple(run for run in self._runs(text, cut, new) if text[run[0] : run[1]] != run[2])
 
     def _runs(self, text: str, cut: Cut, new: Mapping[int, int]) -> Iterator[Written]:
@@ -125,20 +121,14 @@ def inventory(network: Any, tokenizer: Any, source: str, masks: bool = True) -> 
         mask = extra if extra is not None and extra != tokenizer.unk_token_id else tokenizer.unk_token_id
     if mask is None and masks:
         raise ModelError("the tokenizer has no token to mask with", where=source, fix="use a model with a mask token")
-    begin = getattr(network.config, "decoder_start_token_id", None)
-    begin = (
-        begin
-        if begin is not None
-        else tokenizer.bos_token_id
-        if tokenizer.bos_token_id is not None
-        else tokenizer.pad_token_id
-    )
+    known = getattr(network.config, "decoder_start_token_id", None), tokenizer.bos_token_id, tokenizer.pad_token_id
+    begin = next((i for i in known if i is not None), 0)
     size = int(network.get_input_embeddings().weight.shape[0])
     special = {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder, *range(len(tokenizer), size)}
     pad = int(tokenizer.pad_token_id or 0)
     never = tuple(sorted(i for i in special if i < size))
     return HubInventory(
-        tokenizer, size, int(mask or 0), int(begin or 0), pad, never, _glued(tokenizer, size), _marks(tokenizer, size)
+        tokenizer, size, int(mask or 0), int(begin), pad, never, _glued(tokenizer, size), _marks(tokenizer, size)
     )
 
 
@@ -153,9 +143,7 @@ def _glued(tokenizer: Any, size: int) -> tuple[bool, ...]:
 
 
 def _marks(tokenizer: Any, size: int) -> tuple[int, ...]:
-    """Tokens without letter or digit. Byte-level ones beyond ASCII are parts of characters: none of them is known for
-    a mark.
-    """
+    """Tokens without letter or digit; of byte-level ones beyond ASCII, parts of characters, none is known for one."""
     tokens = tokenizer.convert_ids_to_tokens(list(range(min(size, len(tokenizer)))))
     parts = type(tokenizer.backend_tokenizer.decoder).__name__ == "ByteLevel"
     bare = [str(token).strip("\u0120\u2581#") for token in tokens]
@@ -167,17 +155,13 @@ def _marks(tokenizer: Any, size: int) -> tuple[int, ...]:
 
 
 def load(source: str, kind: str, new_head: bool = False) -> tuple[Any, HubInventory]:
-    """A network with the `Inventory` of its tokens; `new_head`: the head of a masked one may be missing, as it learns
-    from a corpus first. ModelError as `load_model`.
-    """
+    """A network with the `Inventory` of its tokens; `new_head`: the head of a masked one may be missing."""
     network, tokenizer = load_model(source, kind, _HEADS if new_head else ())
     return network, inventory(network, tokenizer, source, kind != CAUSAL)
 
 
 def load_model(source: str, kind: str, optional: tuple[str, ...] = ()) -> tuple[Any, Any]:
-    """Network (float32) and tokenizer of a kind, with all weights but those with a part of `optional` in their names.
-    ModelError says what is wrong with any other: without the weights of its head a model would guess.
-    """
+    """Network (float32) and tokenizer of a kind, whole but for weights named in `optional`; ModelError for another."""
     auto, called, example = _KINDS[kind]
     _require_kind(source, kind)
     tokenizer = hub.load_tokenizer(source)

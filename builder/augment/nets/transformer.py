@@ -1,16 +1,10 @@
-"""A small Transformer (Vaswani et al. 2017) with its normalisation first: encoder, and a decoder that remembers what
-it has read. And LSTMs before their first layers: in the minutes that an embedded model is trained, order and
-neighbours are learnt by these, and hardly by attention alone.
+"""A small Transformer (Vaswani et al. 2017) with its normalisation first, behind LSTMs: in the minutes that an embedded
+model is trained, order and neighbours are learnt by these. And the label-aware encoder-decoder of Li et al. (2020),
+equations 2 to 7, over it or any encoder-decoder of a hub: label embeddings are added to the input of the encoder (2),
+to that of the decoder (6), and to its states before the softmax (5, 4). They can be left out (table 3).
 
-Shapes: B rows, T tokens of the encoder, K beams a row (1 in training), S steps, D width, H heads. All attention is
-over [B, H, ., D / H]. The beams of a row share the encoder's keys and values, so that a wide beam costs queries
-alone.
-
-And the label-aware encoder-decoder of Li et al. (2020), equations 2 to 7, over an embedded Transformer or any
-encoder-decoder of a hub. H = Enc(X, L): token, label and position embeddings are summed (2). z_t = Dec(y_{t-1},
-l_{t-1}) (6), s_t = z_t + Emb_l(l_t) (5), and the softmax of W s_t + b (4). Such a network has `parts` (what the encoder
-makes of a batch), `all_steps` (training) and `step` (one token of every beam); logits are made of s_t in one place,
-`LabelledSeq2Seq`. Label embeddings can be left out (table 3).
+Shapes: B rows, T tokens of the encoder, K beams a row (1 in training), S steps, D width, H heads. The beams of a row
+share the encoder's keys and values, so that a wide beam costs queries alone.
 """
 
 from __future__ import annotations
@@ -61,21 +55,23 @@ class Feed(nn.Sequential):
 
 
 class TwoWayReading(nn.Module):
-    """What two LSTMs read, one from either side, added to the embeddings [B, T, D]; `seen` [B, T] true where there
-    are tokens, which stand before the padding. Rows are turned round for the second, so that neither reads padding
-    before tokens: a row depends on itself alone.
-    """
+    """What LSTMs from either side read, added to the embeddings [B, T, D]; `seen` [B, T]: where tokens are."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.both = nn.ModuleList(nn.LSTM(width, width // 2, batch_first=True) for _ in range(2))
 
     def forward(self, x: Tensor, seen: Tensor) -> Tensor:
-        at = torch.arange(x.shape[1], device=x.device)
-        turned = (seen.sum(1, keepdim=True) - 1 - at[None]).clamp(min=0)[:, :, None]
         there, back = self.both
-        behind = back(x.gather(1, turned.expand_as(x)))[0]
-        return x + torch.cat([there(x)[0], behind.gather(1, turned.expand_as(behind))], 2)
+        lengths = seen.sum(1)
+        behind = turned_round(back(turned_round(x, lengths))[0], lengths)
+        return x + torch.cat([there(x)[0], behind], 2)
+
+
+def turned_round(x: Tensor, lengths: Tensor) -> Tensor:
+    """Every row's tokens in reverse [B, T, D], the first one for padding, which still stands behind."""
+    at = (lengths[:, None] - 1 - torch.arange(x.shape[1], device=x.device)[None]).clamp(min=0)
+    return x.gather(1, at[:, :, None].expand_as(x))
 
 
 class EncoderLayer(nn.Module):
@@ -110,9 +106,7 @@ class DecoderLayer(nn.Module):
     def forward(
         self, x: Tensor, memory: tuple[Tensor, Tensor] | None, seen: Tensor | None, mask: Tensor | None = None
     ) -> Tensor:
-        """All steps at once, [B, S, D]; `memory` keys and values of the encoder, `seen` [B, 1, 1, T] true where it
-        has tokens. `mask` [B, 1, S, S] in place of the causal one.
-        """
+        """All steps at once [B, S, D]; `seen` [B, 1, 1, T]: where the encoder has tokens; `mask` [B, 1, S, S]."""
         normal = self.norms[0](x)
         x = x + self.dropout(self.attention(normal, *self.attention.keys_values(normal), mask, causal=mask is None))
         return self._rest(x, memory, seen)
@@ -125,9 +119,7 @@ class DecoderLayer(nn.Module):
         seen: Tensor | None,
         mask: Tensor | None,
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """One step of every beam, [B * K, 1, D]; `memory` is of rows, not of beams. Returns the keys and values so
-        far as well.
-        """
+        """One step of every beam [B * K, 1, D], and the keys and values so far; `memory` is of rows."""
         normal = self.norms[0](x)
         keys, values = self.attention.keys_values(normal)
         if past is not None:
@@ -163,9 +155,8 @@ IGNORED = -100
 
 @dataclass(frozen=True, slots=True)
 class MaskedSentence:
-    """A masked sentence: X with masks, its labels, and the fragment [start, start + len(target)) with its tokens.
-
-    `previous` is the token before the fragment (or what a decoder begins with), `before` its label.
+    """A masked sentence with its labels; [start, start + len(target)) is the fragment, `previous` the token before it
+    (or what a decoder begins with), `before` its label.
     """
 
     source: tuple[int, ...]
@@ -182,9 +173,7 @@ class MaskedSentence:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """A batch. Encoder: source, labels, seen [B, T]. Decoder: start [B]; target with its labels `due`, and the tokens
-    and labels of the step before, `previous` and `before` [B, S].
-    """
+    """A batch. Encoder: source, labels, seen [B, T]; decoder: start [B], target and due, previous and before [B, S]."""
 
     source: Tensor
     labels: Tensor
@@ -197,11 +186,7 @@ class Rows:
 
 
 def collate(items: Sequence[MaskedSentence], pad: int) -> Rows:
-    """Pad masked sentences into one batch: source [sentences, longest source], target [sentences, longest target].
-
-    Args:
-        pad: number of the padding in source and decoder input; in the target it is ignored by the loss.
-    """
+    """Pad masked sentences into one batch; padding of the target is ignored by the loss."""
     source = padded([list(item.source) for item in items], pad)
     lengths = torch.tensor([len(item.source) for item in items])
     return Rows(
@@ -217,9 +202,7 @@ def collate(items: Sequence[MaskedSentence], pad: int) -> Rows:
 
 
 class EmbeddedCore(nn.Module):
-    """The embedded network without labels and head: a Transformer of one layer behind an LSTM, on either side. Decoder
-    positions are those of the sentence, as in MASS.
-    """
+    """A Transformer of one layer behind an LSTM, on either side; decoder positions are the sentence's, as in MASS."""
 
     longest = 512
 
@@ -251,9 +234,7 @@ class EmbeddedCore(nn.Module):
         return out
 
     def remember(self, memory: Tensor, seen: Tensor, start: Tensor, beams: int) -> list[Any]:
-        """The state of decoding: encoder's keys and values, where it has tokens, next position of every beam, past of
-        the layer and of the LSTM.
-        """
+        """Decoding's state: encoder's keys and values, where it has tokens, next positions, past of layer and LSTM."""
         return [self.decoder.memory(memory), seen[:, None, None, :], start.repeat_interleave(beams), None, None]
 
     def advance(self, x: Tensor, state: list[Any]) -> Tensor:
@@ -274,9 +255,7 @@ class EmbeddedCore(nn.Module):
 
 
 class HubCore(nn.Module):
-    """An encoder-decoder of transformers (BART, T5, …) behind the same words. Its decoder counts positions from the
-    fragment's start.
-    """
+    """An encoder-decoder of transformers behind the same words; its decoder counts from the fragment's start."""
 
     def __init__(self, network: Any) -> None:
         super().__init__()
@@ -293,23 +272,19 @@ class HubCore(nn.Module):
         return out
 
     def decode(self, x: Tensor, memory: Tensor, seen: Tensor, start: Tensor) -> Tensor:
-        output = self.network.get_decoder()(
-            inputs_embeds=x, encoder_hidden_states=memory, encoder_attention_mask=seen.long(), use_cache=False
-        )
-        out: Tensor = output.last_hidden_state
+        out: Tensor = self._read(x, memory, seen.long(), use_cache=False).last_hidden_state
         return out
+
+    def _read(self, x: Tensor, memory: Tensor, seen: Tensor, **cache: Any) -> Any:
+        decoder = self.network.get_decoder()
+        return decoder(inputs_embeds=x, encoder_hidden_states=memory, encoder_attention_mask=seen, **cache)
 
     def remember(self, memory: Tensor, seen: Tensor, start: Tensor, beams: int) -> list[Any]:
         return [memory.repeat_interleave(beams, 0), seen.long().repeat_interleave(beams, 0), None]
 
     def advance(self, x: Tensor, state: list[Any]) -> Tensor:
-        output = self.network.get_decoder()(
-            inputs_embeds=x,
-            encoder_hidden_states=state[0],
-            encoder_attention_mask=state[1],
-            past_key_values=state[2],
-            use_cache=True,
-        )
+        memory, seen, past = state
+        output = self._read(x, memory, seen, past_key_values=past, use_cache=True)
         state[2] = output.past_key_values
         out: Tensor = output.last_hidden_state
         return out

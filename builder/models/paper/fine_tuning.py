@@ -37,12 +37,7 @@ def train_writer(
     train: Sequence[Example], valid: Sequence[Example], source: str, asking: Asking, config: Seq2SeqConfig, seed: int,
     checkpoints: Path, progress: Progress | None = None,
 ) -> Writer:  # fmt: skip
-    """Fine-tune the base `source` to write the triplets of `train`; the epoch with the best example-based F1 on
-    `valid` wins.
-
-    `facts` counts the triplets that no answer can hold, cut inputs and outputs, and the share of characters unknown
-    to the tokenizer.
-    """
+    """Fine-tune a base to write the triplets of `train`; the epoch with the best example-based F1 on `valid` wins."""
     if not any(example.triplets for example in train):
         raise nothing_to_learn(len(train), "triplet")
     base = load_base(source)
@@ -63,9 +58,7 @@ def train_referee(
     train: Sequence[JudgedReview], valid: Sequence[JudgedReview], source: str, config: Seq2SeqConfig, seed: int,
     checkpoints: Path, progress: Progress | None = None,
 ) -> Referee:  # fmt: skip
-    """Fine-tune the base `source` to answer the two questions about every judged triplet; the epoch with the best
-    accuracy on `valid` wins.
-    """
+    """Fine-tune a base to answer the two questions about judged triplets; the epoch of the best accuracy wins."""
     if not any(item.verdicts for item in train):
         raise nothing_to_learn(len(train), "judged triplet")
     base = load_base(source)
@@ -103,9 +96,7 @@ def fine_tune(
     checkpoints: Path,
     progress: Progress | None = None,
 ) -> FineTuned:
-    """Train `base.network` in place, in this process or in those of a launcher; done before under the same data and
-    numbers, it is only read.
-    """
+    """Train `base.network` in place, here or in processes of a launcher; what was trained before is only read."""
     if not pairs:
         raise ModelError("the training set is empty", where="sequence-to-sequence training", fix="train on more data")
     fingerprint = _fingerprint(base, pairs, config, seed)

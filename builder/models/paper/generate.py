@@ -111,10 +111,7 @@ class Watch:
 def weigh(
     base: Base, items: Sequence[tuple[Ids, Sequence[Ids]]], config: Seq2SeqConfig, progress: Progress | None = None
 ) -> Iterator[tuple[int, tuple[float, ...]]]:
-    """(index, chances): for every question how probable each of its possible answers is among them, end mark included.
-
-    This is what decoding constrained to these answers would find, in one step instead of a token at a time.
-    """
+    """(index, chances): how probable each possible answer of a question is among them, end mark included."""
     done, total = 0, sum(len(question) for question, _ in items)
     order = sorted(range(len(items)), key=lambda i: (-len(items[i][0]), i))
     sizes = [(len(question), sum(map(len, answers))) for question, answers in items]

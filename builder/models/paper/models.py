@@ -38,9 +38,7 @@ from builder.models.paper.templates import (
 
 @dataclass(frozen=True, slots=True)
 class WrittenAnswer:
-    """An answer, how sure the model was of it, the triplets it says, and (reason,
-    piece) for what it says that is none.
-    """
+    """An answer, how sure the model was, the triplets it says, and (reason, piece) for what is none."""
 
     text: str
     confidence: float
@@ -50,9 +48,7 @@ class WrittenAnswer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Writer:
-    """A trained ASTE model. `folder`, where it has one, is where what it writes is kept. `elsewhere`: who writes
-    instead of this process, (answer, confidence) for each example.
-    """
+    """A trained ASTE model; what it writes is kept in `folder`. `elsewhere`: who writes instead of this process."""
 
     base: Base
     asking: Asking
@@ -69,9 +65,7 @@ class Writer:
     def predict_examples(
         self, examples: Sequence[Example], progress: Progress | None = None
     ) -> list[tuple[Triplet, ...]]:
-        """The triplets of each text, its own ones giving the aspects that the question names, if this model is asked
-        so.
-        """
+        """The triplets of each text; its own ones give the aspects, if the question names any."""
         return [written.triplets for written in self.answers(examples, progress)]
 
     @property
@@ -175,9 +169,7 @@ def problem_counts(folder: Path) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class AnswerScore:
-    """The example-based F1 of section 4.2.2 on validation examples (a Score of builder.models.paper.seq2seq; sums over
-    reviews).
-    """
+    """The example-based F1 of section 4.2.2 on validation examples, a sum over reviews."""
 
     base: Base
     asking: Asking

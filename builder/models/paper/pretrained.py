@@ -22,9 +22,7 @@ _JOINED = ("Metaspace", "WordPiece")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Base:
-    """A loaded model with its tokenizer. `source` is the name or folder it came from, `decoder` how tokens are
-    joined, `special` the ids that write nothing.
-    """
+    """A loaded model with its tokenizer; `decoder` says how tokens are joined, `special` ids write nothing."""
 
     network: Any
     tokenizer: Any
@@ -87,9 +85,7 @@ def load_tokenizer(source: str) -> Any:
 
 
 def check_characters(base: Base, texts: Iterable[str]) -> float:
-    """The share of unknown characters in `texts`. ModelError where it is high, or a character of the templates is
-    unknown.
-    """
+    """The share of unknown characters in `texts`; ModelError above MAX_UNKNOWN, or for one of the templates."""
     placeholder = ("", "", "POS")
     wording = (
         ALL,

@@ -43,16 +43,12 @@ Batch = list[int]
 
 @dataclass(frozen=True, slots=True)
 class Seq2SeqConfig:
-    """How a sequence-to-sequence model is fine-tuned and how it writes. Two configs that differ in any number train
-    different models, but for `device`.
+    """How a model is fine-tuned and writes. Any number changes the model but `device`.
 
-    `max_input` and `max_output` are tokens. `batch_tokens` is the size of an optimiser step: rows times the longest
-    input and output together, over all processes; where the device cannot hold it, a step is taken in parts.
-    `batch` above 0: the examples of a step instead; `batch_tokens` is then what the device takes at once.
-    `generate_tokens` the same for writing. `patience`: epochs without a better score after which training ends (0:
-    never, as in the paper). `save_steps`: optimiser steps between checkpoints inside an epoch. `rate` is the highest
-    learning rate, behind a linear warm-up over the share `warmup` of the steps and before a linear way down; the paper
-    names neither.
+    `max_input` and `max_output` are tokens. `batch_tokens` is the size of a step, rows times the longest input and
+    output; with `batch` examples a step instead, what the device takes at once. `patience` 0: never end before the last
+    epoch. `save_steps`: steps between checkpoints. `rate` is the highest, behind a warm-up over the share `warmup` of
+    the steps and before a linear way down; the paper names neither.
     """
 
     epochs: int = 5
@@ -121,9 +117,7 @@ class FineTuned(Fitted):
 
 
 def finished(folder: Path, fingerprint: str) -> FineTuned | None:
-    """What a training that was carried through had reached; its weights are in best.safetensors, or in the model that
-    `builder.learning.checkpoint.settle` names.
-    """
+    """What a training had reached; its weights are in best.safetensors, or in the model that `settle` names."""
     done = Kept(folder).find(fingerprint, slot="done")
     if done is None or not ((folder / BEST).is_file() or done.get("model")):
         return None
@@ -131,9 +125,7 @@ def finished(folder: Path, fingerprint: str) -> FineTuned | None:
 
 
 def finish(folder: Path, fingerprint: str, trained: FineTuned) -> None:
-    """Note that a training is done, and drop the checkpoints with their optimiser states, which are three times the
-    model.
-    """
+    """Note that a training is done, and drop its checkpoints, which are three times the model."""
     done = {
         "score": trained.score,
         "epoch": trained.epoch,
@@ -145,9 +137,7 @@ def finish(folder: Path, fingerprint: str, trained: FineTuned) -> None:
 
 
 def batches(pairs: Sequence[TokenPair], budget: int, seed: int, epoch: int, most: int = 0) -> list[Batch]:
-    """Batches of like lengths with at most `budget` tokens, padding included, one item at least; with `most`, of so
-    many items whatever their tokens. The order is the epoch's own.
-    """
+    """Batches of like lengths with at most `budget` tokens, or of `most` items; in an order of the epoch's own."""
     order = sorted(range(len(pairs)), key=lambda i: seed_of(seed, epoch, pairs[i].id))
     out: list[Batch] = []
     for first in range(0, len(order), POOL):
@@ -160,9 +150,7 @@ def batches(pairs: Sequence[TokenPair], budget: int, seed: int, epoch: int, most
 
 
 def cut(order: Sequence[int], sizes: Sequence[tuple[int, int]], budget: int) -> list[Batch]:
-    """Stretches of `order` whose padded size (rows times longest input plus longest output) is within the budget, or
-    single items.
-    """
+    """Stretches of `order` whose padded size is within the budget, or single items."""
     out: list[Batch] = []
     longest = (0, 0)
     for i in order:
@@ -186,11 +174,8 @@ def fit(
     fingerprint: str,
     progress: Progress | None = None,
 ) -> FineTuned:
-    """Fine-tune `network` in place; it ends with the weights of the best epoch (the last of equals), on the device it
-    was trained on.
-
-    Raises ModelError where there is nothing to learn, where the loss is no number, and where one item alone is too
-    large for the device.
+    """Fine-tune `network` in place to the weights of the best epoch, the last of equals. ModelError where nothing can
+    be learnt, the loss is no number, or one item is too large for the device.
     """
     if not pairs:
         raise ModelError(
@@ -212,9 +197,7 @@ def fit(
 def _course(
     network: Any, pairs: Sequence[TokenPair], score: ShareScore, config: Seq2SeqConfig, seed: int, accelerator: Any
 ) -> Course[Batch]:
-    """What builder.learning.loop needs to know: every process takes its rows of a batch, and random numbers are drawn
-    by step.
-    """
+    """What the training loop needs to know: every process takes its rows; random numbers are drawn by step."""
     plans = [batches(pairs, config.batch_tokens, seed, epoch, config.batch) for epoch in range(config.epochs)]
     total, pad = sum(map(len, plans)), int(network.config.pad_token_id)
     state = {"part": 0}
@@ -243,8 +226,7 @@ def _course(
 def gradient(
     network: Any, items: Sequence[TokenPair], pad: int, part: int, seed: int, accelerator: Any, config: Seq2SeqConfig
 ) -> tuple[float, int]:
-    """Put the gradient of the mean token loss of a batch into the network; the loss, and the tokens that the device
-    takes at once.
+    """Put the gradient of a batch's mean token loss into the network; the loss, and the tokens taken at once.
 
     Every process takes its rows. One that runs out of memory makes all begin the batch anew with half as large parts.
     """
@@ -312,7 +294,5 @@ def _validate(network: Any, score: ShareScore, accelerator: Any) -> float:
 
 
 def _schedule(at: float, warmup: float) -> float:
-    """Linear up over the share `warmup` of the training, then linear down to nothing;
-    `at` runs from 0 (excluded) to 1.
-    """
+    """Linear up over the share `warmup`, then linear down to nothing; `at` runs from 0 (excluded) to 1."""
     return at / warmup if at < warmup else max(1e-3, (1 - at) / max(1e-9, 1 - warmup))

@@ -68,9 +68,7 @@ def read_squad(path: Path) -> tuple[list[SquadQuestion], int]:
 
 @dataclass(frozen=True, slots=True)
 class ExactMatch:
-    """The share of questions that are answered with one of the accepted answers, folded (a Score of
-    builder.models.paper.seq2seq).
-    """
+    """The share of questions that are answered with one of the accepted answers, folded."""
 
     base: Base
     config: Seq2SeqConfig
@@ -88,9 +86,7 @@ class ExactMatch:
 
 @dataclass(frozen=True, slots=True)
 class Pretrained:
-    """What pre-fine-tuning did: questions trained and validated on, those without an answer, exact match (share), its
-    epoch.
-    """
+    """Questions trained and validated on, those without an answer, exact match (share), its epoch, cut ones."""
 
     train: int
     valid: int
@@ -103,9 +99,7 @@ class Pretrained:
 def pretrain(
     source: str, files: Sequence[Path], out: Path, config: Seq2SeqConfig, seed: int, progress: Progress | None = None
 ) -> Pretrained:
-    """Fine-tune the base `source` on the questions of `files` and write it to `out`, a base for `paper.base`. One
-    question in twenty validates.
-    """
+    """Fine-tune a base on the questions of `files` and write it to `out`; one question in twenty validates."""
     read = [read_squad(path) for path in files]
     questions, unanswered = [question for members, _ in read for question in members], sum(count for _, count in read)
     valid = [question for question in questions if _held_out(question.id, seed)]

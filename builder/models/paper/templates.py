@@ -32,9 +32,7 @@ def _fold(char: str) -> str:
 
 
 def fold(text: str) -> str:
-    """What a model can be expected to write for `text`: NFKC of each character, whitespace as one kind of space. Not
-    of the whole string, whose characters must keep their places.
-    """
+    """NFKC of each character, which keeps its place, and whitespace as one space: as a model can write it."""
     return "".join(map(_fold, text))
 
 
@@ -62,9 +60,7 @@ class Folded:
 
 
 def places(folded: Folded, term: str) -> list[tuple[Span, ...]]:
-    """Every place of `term`: where it stands in one piece if it does anywhere, else its closest place from each first
-    character.
-    """
+    """Every place of `term` in one piece, else its closest place from each first character."""
     wanted = fold(term.strip())
     if not wanted:
         return []
@@ -83,9 +79,7 @@ def _all(text: str, part: str) -> Iterator[int]:
 
 
 def _scattered(text: str, term: str, first: int) -> tuple[int, ...] | None:
-    """The positions of `term` as a subsequence from `first` on that ends soonest, every skip at most MAX_GAP; None if
-    there are none.
-    """
+    """The subsequence `term` from `first` on that ends soonest, every skip at most MAX_GAP; None without one."""
     reached: dict[int, tuple[int, ...]] = {first: (first,)}
     for char in term[1:]:
         after: dict[int, tuple[int, ...]] = {}
@@ -98,9 +92,8 @@ def _scattered(text: str, term: str, first: int) -> tuple[int, ...] | None:
 
 
 def nearest(text: str, aspect: str, opinion: str) -> tuple[tuple[Element, Element], int] | None:
-    """The aspect and the opinion where they stand closest together, and among how many pairs of places that was
-    chosen; None if either is nowhere. Places in one sentence go before others, an aspect before its opinion before
-    the other order (82% of the released data).
+    """Aspect and opinion where they stand closest together, and among how many pairs; None if either is nowhere. In one
+    sentence goes before others, and an aspect before its opinion (82% of the released data).
     """
     folded = Folded.of(text)
     pairs = [(a, o) for a in places(folded, aspect) for o in places(folded, opinion)]
@@ -149,9 +142,7 @@ _BRACKETS = "[]"
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The triplets of an answer, each once, in its order. `problems` holds (reason, piece of the answer) for whatever
-    does not parse or contradicts itself.
-    """
+    """The triplets of an answer, each once, and (reason, piece) for what does not parse or contradicts itself."""
 
     triplets: tuple[WrittenTriplet, ...]
     problems: tuple[tuple[str, str], ...] = ()
@@ -169,9 +160,7 @@ def triple_of(triplet: Triplet) -> WrittenTriplet:
 
 
 def refused(triplet: WrittenTriplet) -> str | None:
-    """Why an answer cannot hold a triplet: `empty`, `edge` (a space at its edge), `mark` (a term contains a mark of
-    the format); or None.
-    """
+    """Why an answer cannot hold a triplet: `empty`, `edge` (a space there), `mark` (of the format); or None."""
     aspect, opinion, _ = triplet
     owner, bracket, attribute = aspect.partition("[")
     terms = [owner, attribute.removesuffix("]"), opinion] if bracket and aspect.endswith("]") else [aspect, opinion]
@@ -185,9 +174,7 @@ def refused(triplet: WrittenTriplet) -> str | None:
 def answer(
     triplets: Sequence[WrittenTriplet], template: Template
 ) -> tuple[str, tuple[tuple[WrittenTriplet, str], ...]]:
-    """The answer for triplets, aspects in the order of their first mention, and what had to be left out with its
-    reason.
-    """
+    """The answer for triplets, aspects in order of first mention, and what had to be left out, with its reason."""
     left_out = [(triplet, reason) for triplet in dict.fromkeys(triplets) if (reason := refused(triplet)) is not None]
     grouped: dict[str, list[str]] = {}
     for aspect, opinion, polarity in dict.fromkeys(triplet for triplet in triplets if refused(triplet) is None):
@@ -248,11 +235,7 @@ def _shown(triplet: WrittenTriplet) -> str:
 
 
 def locate(text: str, triplet: WrittenTriplet, source: str, confidence: float | None = None) -> Triplet | str:
-    """The triplet that an answer says, at its place in the review; or the reason why it has none.
-
-    Reasons: `aspect-not-in-text`, `opinion-not-in-text`. Where there were several places, the reasons say among how
-    many.
-    """
+    """The triplet that an answer says, at its place in the review; or the reason why it has none."""
     aspect, opinion, polarity = triplet
     located = nearest(text, aspect, opinion)
     owner: Element | None = None

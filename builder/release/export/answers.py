@@ -336,6 +336,11 @@ def _dimabsa_2024(row: Any, _: str) -> Row:
     return str(row["ID"]), row.get("Sentence"), answers
 
 
+def read_dimabsa(row: Any) -> list[Answer]:
+    """The answers in a row of dimABSA, of any year."""
+    return (_dimabsa_2024 if "Intensity" in row else _dimabsa)(row, "")[2]
+
+
 def _paper(row: Any, _: str) -> Row:
     context = row["question"].partition("context:")[2].strip() if "question" in row else None
     return str(row.get("review_id", row["id"])), context, [(a, o, p) for a, o, p in parse_paper(row["answer"])]
