@@ -105,10 +105,6 @@ def password(name: str, password_env: str, remove: bool, workdir: Path) -> None:
     click.echo(f"{name} can sign in; a page that is being served takes it when it starts again")
 
 
-_FORMATS = ("csv", "xlsx", "label-studio", "argilla")
-FORMAT = option(
-    "--format", "form", type=click.Choice(_FORMATS), help="Format of the file; by its ending or content if not given."
-)
 FORCE = option("--force", is_flag=True, help="Replace a file that is there.")
 
 
@@ -122,32 +118,31 @@ def annotate() -> None:
 
 @annotate.command()
 @click.argument("path", type=PATH, metavar="FILE")
-@FORMAT
 @POOL
 @option("--annotator", default="", help="Write this person's labels so far into the file.")
 @FORCE
 @WORKDIR
-def export(path: Path, form: str | None, pool_id: str | None, annotator: str, force: bool, workdir: Path) -> None:
-    """Write a pool to FILE, to be labelled there."""
-    from builder.gold.file_formats import named
+def export(path: Path, pool_id: str | None, annotator: str, force: bool, workdir: Path) -> None:
+    """Write a pool to FILE, to be labelled there.
+
+    A .csv or .xlsx is a sheet, a .json is for Label Studio.
+    """
     from builder.teaching.labelling import export as exported
 
-    made, candidates = exported(workdir, pool_id, path, named(form, path), annotator, force=force)
+    made, candidates = exported(workdir, pool_id, path, annotator, force=force)
     click.echo(f"{path}: pool {made}, {counted(candidates, 'candidate')}")
 
 
 @annotate.command("import")
 @click.argument("path", type=PATH, metavar="FILE")
-@FORMAT
 @POOL
 @option("--annotator", default="", help="Who filled in the file, where the file does not say so itself.")
 @WORKDIR
-def import_(path: Path, form: str | None, pool_id: str | None, annotator: str, workdir: Path) -> None:
+def import_(path: Path, pool_id: str | None, annotator: str, workdir: Path) -> None:
     """Take the labels of FILE, all rows or none."""
-    from builder.gold.file_formats import recognised
     from builder.teaching.labelling import import_labels
 
-    report_import(path, import_labels(workdir, pool_id, path, recognised(form, path), annotator))
+    report_import(path, import_labels(workdir, pool_id, path, annotator))
 
 
 @annotate.command("gold")
@@ -217,45 +212,22 @@ def agreement(pool_id: str | None, kind: str, workdir: Path, as_json: bool) -> N
 
 @annotate.command()
 @POOL
-@option("--export", "target", type=PATH, help="Write the disputes to this .csv or .xlsx, with what each person said.")
-@option("--import", "source", type=PATH, help="Take the decisions of such a sheet.")
-@option("--annotator", default="", help="Who decided.")
-@FORCE
 @WORKDIR
 @AS_JSON
-def adjudicate(
-    pool_id: str | None, target: Path | None, source: Path | None, annotator: str, force: bool, workdir: Path,
-    as_json: bool,
-) -> None:  # fmt: skip
+def adjudicate(pool_id: str | None, workdir: Path, as_json: bool) -> None:
     """List the candidates on which people disagree.
 
-    Decide them in a sheet with --export and --import, or in the page with `annotate serve --adjudicate`.
+    `annotate serve --adjudicate` decides them in the page.
     """
-    from builder.gold.file_formats import SHEETS, named
     from builder.gold.metrics.scores import name_answer
-    from builder.teaching import labelling
+    from builder.teaching.labelling import queue
 
-    if target and source:
-        raise click.UsageError("--export and --import do not go together")
-    if as_json and (target or source):
-        raise click.UsageError("--json prints the list of disputes: leave out --export and --import")
-    for path in (target, source):
-        if path is not None and path.suffix.lower()[1:] not in SHEETS:
-            raise click.UsageError(f"{path.name}: disputes are decided in a .csv or .xlsx")
-    if source:
-        report_import(
-            source, labelling.import_labels(workdir, pool_id, source, named(None, source), annotator, decide=True)
-        )
-    elif target:
-        made, count = labelling.export_queue(workdir, pool_id, target, named(None, target), force=force)
-        click.echo(f"{target}: pool {made}, {count:,} disputes")
-    else:
-        pool, disputes = labelling.queue(workdir, pool_id)
-        rows = [(one.n, one.review, *name_answer(one.candidate.triplet), one.answers) for one in disputes]
-        if rows or as_json:
-            headers = ("candidate", "review", "aspect", "opinion", "polarity", "said")
-            put_rows(headers, rows, "json" if as_json else None, len(rows))
-        click.echo(f"pool {pool.id}: {len(rows):,} disputes to decide", err=as_json)
+    pool, disputes = queue(workdir, pool_id)
+    rows = [(one.n, one.review, *name_answer(one.candidate.triplet), one.answers) for one in disputes]
+    if rows or as_json:
+        headers = ("candidate", "review", "aspect", "opinion", "polarity", "said")
+        put_rows(headers, rows, "json" if as_json else None, len(rows))
+    click.echo(f"pool {pool.id}: {len(rows):,} disputes to decide", err=as_json)
 
 
 annotate.add_command(serve)

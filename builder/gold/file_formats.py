@@ -12,58 +12,31 @@ from pathlib import Path
 
 from builder.core.errors import ConfigError, InputError
 from builder.core.records import POLARITIES, VERDICTS, Candidate, Element, Label, Polarity, Pool, PoolReview, Triplet
-from builder.gold import sheet, tool_files
-from builder.gold.items import UNSURE, Fault, Filled, LabelItem, MentionError, Missing, locate, rows, triplet
+from builder.gold import label_studio, sheet
+from builder.gold.items import UNSURE, Fault, Filled, LabelItem, MentionError, Missing, locate, triplet
 
 
 @dataclass(frozen=True, slots=True)
 class LabelFormat:
-    """`ending` of its files; `write` a file of items; `read` what came back."""
+    """`write` makes a file of items; `read` says what came back in one."""
 
-    ending: str
     write: Callable[[Path, Iterable[LabelItem]], None]
     read: Callable[[Path], Iterator[Filled | Fault]]
 
 
 FORMATS: dict[str, LabelFormat] = {
-    "csv": LabelFormat(".csv", sheet.write_csv, sheet.read_csv),
-    "xlsx": LabelFormat(".xlsx", sheet.write_xlsx, sheet.read_xlsx),
-    "label-studio": LabelFormat(".json", tool_files.write_tasks, tool_files.read_tasks),
-    "argilla": LabelFormat(".json", tool_files.write_records, tool_files.read_records),
+    ".csv": LabelFormat(sheet.write_csv, sheet.read_csv),
+    ".xlsx": LabelFormat(sheet.write_xlsx, sheet.read_xlsx),
+    ".json": LabelFormat(label_studio.write_tasks, label_studio.read_tasks),
 }
-SHEETS = ("csv", "xlsx")
+"""By the ending of a file."""
 
 
-_MARKS = {"label-studio": {"data"}, "argilla": {"fields", "label.responses"}}
-"""Keys of which each record of a tool's JSON has one, and none of the tools before it in this table."""
-
-
-def named(name: str | None, path: Path) -> LabelFormat:
-    """The format of this name, or the one that alone has the file's ending; ConfigError otherwise."""
-    if name is not None:
-        return FORMATS[name]
-    matching = [format_ for format_ in FORMATS.values() if format_.ending == path.suffix.lower()]
-    if len(matching) != 1:
-        raise ConfigError(f"which format is {path.name}?", fix="say it with --format " + "|".join(FORMATS))
-    return matching[0]
-
-
-def recognised(name: str | None, path: Path) -> LabelFormat:
-    """The format of this name, or the one that a file is written in: a sheet by its ending, JSON by its keys.
-
-    ConfigError for a file of neither; InputError for the export of Label Studio that drops relations (JSON-MIN).
-    """
-    if name is not None or path.suffix.lower() not in (".json", ".jsonl") or not path.is_file():
-        return named(name, path)
-    first = next((row for _, row in rows(path)), {})
-    if "annotation_id" in first and "data" not in first:
-        raise InputError(
-            "this is Label Studio's JSON-MIN, which drops relations", where=str(path), fix="export it again as `JSON`"
-        )
-    matching = [form for form, keys in _MARKS.items() if keys & first.keys()]
-    if not matching:
-        raise ConfigError(f"which format is {path.name}?", fix="say it with --format " + "|".join(FORMATS))
-    return FORMATS[matching[0]]
+def format_of(path: Path) -> LabelFormat:
+    """The format of a file; ConfigError for another ending."""
+    if path.suffix.lower() not in FORMATS:
+        raise ConfigError(f"which format is {path.name}?", fix="name it .csv, .xlsx, or .json for Label Studio")
+    return FORMATS[path.suffix.lower()]
 
 
 # ---- Checks
@@ -108,12 +81,6 @@ class Checker:
             for candidate in review.candidates
             if candidate.n is not None
         }
-        self._added = {
-            candidate.id: (review, candidate)
-            for review in pool.reviews
-            for candidate in review.candidates
-            if candidate.n is None
-        }
         self._seen: dict[tuple[str, str], tuple[Label, str]] = {}
 
     def checked(self, filled: Filled) -> CheckedAnswer:
@@ -142,9 +109,6 @@ class Checker:
                 raise Fault(filled.where, f"no review {filled.review!r} in this pool", fix)
             return self._reviews[filled.review], None
         place = self._places.get(int(filled.n)) if filled.n.isdecimal() and len(filled.n) < 10 else None
-        # a triplet that a person added, shown to an adjudicator
-        if filled.n.startswith("+") and filled.n[1:].isdecimal() and len(filled.n) < 20:
-            place = self._added.get(int(filled.n[1:]))
         if place is None:
             fix = f"candidates are 1 to {len(self._places)}; leave the numbers as exported"
             raise Fault(filled.where, f"no candidate {filled.n!r} in this pool", fix)
