@@ -23,7 +23,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from builder.core.errors import BuilderError, ConfigError, InputError, install_command
+from builder.core.errors import BuilderError, ConfigError, InputError
 from builder.core.files import write_atomically
 
 if TYPE_CHECKING:
@@ -393,11 +393,9 @@ def serve(site: LabelSite, user: str | Passwords, place: Place, announce: Callab
     """Serve a site until Ctrl-C: to `user` on this machine, or to all who have a password. `announce` is called with
     the address once it can be opened.
     """
-    try:
-        import starlette  # noqa: F401
-        import uvicorn
-    except ImportError as error:
-        raise ConfigError("pages for people need uvicorn and starlette", fix=install_command("app")) from error
+    import starlette  # noqa: F401
+    import uvicorn
+
     sock = listen(place.host, place.port)
     number = sock.getsockname()[1]
     address = f"http://{LOCAL if place.host in _ALL else place.host}:{number}/"

@@ -94,17 +94,7 @@ def write_xlsx(path: Path, items: Iterable[LabelItem]) -> None:
 
 def read_csv(path: Path) -> Iterator[Filled | Fault]:
     """The rows of a filled-in CSV sheet, each with its line. InputError where it is no such sheet."""
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError("is not UTF-8", where=str(path), fix="save it as `CSV UTF-8`") from error
-    try:
-        rows = read_cells(text)
-    except csv.Error as error:
-        raise InputError(
-            f"broken CSV ({error})", where=str(path), fix="save it again from the spreadsheet program"
-        ) from error
-    yield from _filled(path, rows)
+    yield from _filled(path, read_cells(path, InputError))
 
 
 def read_xlsx(path: Path) -> Iterator[Filled | Fault]:

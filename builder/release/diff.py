@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -28,7 +28,7 @@ from builder.reviews.text import hashed
 # ---- Reviews by id
 
 
-class Shelf(Mapping[str, tuple[str, ReviewRow]]):
+class Shelf:
     """Review id -> (split, row); `in` asks for 64 bits of an id's hash alone."""
 
     def __init__(self, release: Path, splits: Sequence[str]) -> None:
@@ -51,24 +51,23 @@ class Shelf(Mapping[str, tuple[str, ReviewRow]]):
     def __len__(self) -> int:
         return len(self._hashes)
 
-    def __iter__(self) -> Iterator[str]:
-        return (review["id"] for split in self._splits for review in rows(self._release, split))
-
     def __contains__(self, i: object) -> bool:
         return bool(self._places(str(i)))
 
     def __getitem__(self, i: str) -> tuple[str, ReviewRow]:
+        if (found := self.get(i)) is None:
+            raise KeyError(i)
+        return found
+
+    def get(self, i: str) -> tuple[str, ReviewRow] | None:
         for place in self._places(i):
             n = int(self._which[place])
             review = self._read(n, int(self._starts[place]), int(self._lengths[place]))
             if review["id"] == i:
                 return self._splits[n], review
-        raise KeyError(i)
+        return None
 
-    def items(self) -> ItemsView[str, tuple[str, ReviewRow]]:
-        return _Stream(self)
-
-    def stream(self) -> Iterator[tuple[str, tuple[str, ReviewRow]]]:
+    def items(self) -> Iterator[tuple[str, tuple[str, ReviewRow]]]:
         """All reviews in their order, each file read once."""
         return ((review["id"], (split, review)) for split in self._splits for review in rows(self._release, split))
 
@@ -83,15 +82,6 @@ class Shelf(Mapping[str, tuple[str, ReviewRow]]):
         with open(self._paths[n], "rb", buffering=0) as handle:
             handle.seek(start)
             return read_row(handle.read(length), f"{self._paths[n]}, byte {start}")
-
-
-class _Stream(ItemsView[str, tuple[str, ReviewRow]]):
-    """`items` would look each id up again."""
-
-    _mapping: Shelf
-
-    def __iter__(self) -> Iterator[tuple[str, tuple[str, ReviewRow]]]:
-        return self._mapping.stream()
 
 
 def _number(i: str) -> int:
@@ -120,7 +110,7 @@ _PROVENANCE = {"id", "sources", "rules", "verdict", "confidence", "aspect_catego
 """What may differ between two rows of one triplet without its being another label."""
 Making = Mapping[str, Any]
 """What made a release, as its manifest says: `builder`, `config`, `signatures` and `folders`."""
-Reviews = Mapping[str, tuple[str, ReviewRow]]
+Reviews = Mapping[str, tuple[str, ReviewRow]] | Shelf
 """Review id -> (split, row)."""
 
 

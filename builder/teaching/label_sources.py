@@ -14,7 +14,6 @@ out before they are added.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import shutil
@@ -106,15 +105,9 @@ def read_labels(path: Path) -> LabelledRows:
 
 def _read_table(path: Path) -> list[Row]:
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        is_foreign = isinstance(error, UnicodeDecodeError)
-        fault, fix = ("is not UTF-8", "save it as CSV UTF-8") if is_foreign else (f"cannot be read: {error}", "")
-        raise InputError(fault, where=str(path), fix=fix) from error
-    try:
-        header, *table = read_cells(text) or [[]]
-    except csv.Error as error:
-        raise InputError(f"broken CSV ({error})", where=str(path), fix="save it as CSV UTF-8") from error
+        header, *table = read_cells(path, InputError) or [[]]
+    except OSError as error:
+        raise InputError(f"cannot be read: {error}", where=str(path)) from error
     names = [name.strip().lower() for name in header]
     if missing := [name for name in COLUMNS if name not in names]:
         fix = f"columns: {', '.join(COLUMNS)}, and `id` if you like; a row for each triplet"

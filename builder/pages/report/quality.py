@@ -55,7 +55,6 @@ def score_all(
         tables += [micro_table(yardstick, done, number), paper_table(yardstick, done, number)]
         by_round = round_table(yardstick, number)
         tables += [by_round] if by_round else []
-        tables += [interval_table(yardstick, done, number)] if len(done) > 1 else []  # one alone says nothing
         signed_scores += sign_scores(yardstick, done)
         if head is None and yardstick.quality:
             name, measured = max(done.items(), key=lambda item: item[1][2].values["f1"].value)
@@ -271,15 +270,6 @@ def micro_table(yardstick: Yardstick, done: Scored, number: int) -> Table:
     if any(metric.against for own in done.values() for metric in own):
         note += " Gain: lenient F1 less that of the rules, paired by review; p by a permutation test."
     return _table(f"scores{_suffix(number)}", f"Micro scores by {yardstick.name}", columns, rows, note)
-
-
-def interval_table(yardstick: Yardstick, done: Scored, number: int) -> Table:
-    """Lenient F1 of every system with its interval, to be drawn."""
-    values = [(name, own[2].values["f1"]) for name, own in done.items()]
-    rows: list[tuple[Cell, ...]] = [(name, value.value, value.low, value.high) for name, value in values]
-    title = f"Lenient triplet F1 with 95% interval, by {yardstick.name}"
-    columns = ("system", "lenient F1", "from", "to")
-    return Table(f"f1{_suffix(number)}", title, columns, tuple(rows), look="interval")
 
 
 def sign_scores(yardstick: Yardstick, done: Scored) -> list[tuple[str, str]]:

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from builder.core import markup
-from builder.core.errors import ConfigError, install_command
 from builder.gold.server import listen
 from builder.pages.serve.answering import Extracting, Reads, Site, metadata
 from builder.release import reading
@@ -75,7 +74,7 @@ takes 0.9 GB, and each thread maps 64 MB.
 def datasette(
     database: Path, title: str, source: str, host: str = "127.0.0.1", extractor: Callable[[], Reads] | None = None
 ) -> Any:
-    """An instance of Datasette over an immutable database of ours; ConfigError if the extra is not installed.
+    """An instance of Datasette over an immutable database of ours.
 
     Args:
         extractor: makes what reads a sentence that somebody types; None: the server reads none.
@@ -107,14 +106,11 @@ def _visible(value: object) -> object:
 
 
 def _library() -> Any:
-    """Datasette, if it is installed."""
     os.environ.setdefault("DATASETTE_LOAD_PLUGINS", "")  # what else is installed here has no business on these pages
-    try:
-        import datasette.app
-        import datasette.handle_exception
-        import datasette.plugins
-    except ImportError as error:
-        raise ConfigError(f"the web pages need Datasette ({error})", fix=install_command("app")) from error
+    import datasette.app
+    import datasette.handle_exception
+    import datasette.plugins
+
     datasette.handle_exception.rich = None  # where rich is installed, it prints every unknown path with a traceback
     return datasette
 
