@@ -111,7 +111,7 @@ def disputed(tmp_path: Path) -> tuple[Path, Pool]:
 def test_disputes_are_labels_corrections_and_lonely_finds(disputed: tuple[Path, Pool]) -> None:
     workdir, pool = disputed
     _, listed = labelling.queue(workdir, None)
-    said = {one.candidate.triplet.aspect.text: one.answers for one in listed}
+    said = {one.triplet.aspect.text: answers for _, _, one, answers in listed}
     assert said == {"湯頭": "amy YY · bo NX", "店員": "bo YY", "=湯": "amy YY · bo YY → 湯"}
     _, found, total, open_ = labelling.agree(workdir, None)
     assert (total, open_) == (3, 3)

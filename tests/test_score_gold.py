@@ -238,7 +238,7 @@ def test_a_metric_and_a_gold_that_do_not_fit_are_named(folder: Path, tmp_path: P
     ("line", "said"),
     [
         ('{"id": "1", "triplets": [{"aspect": "湯"}]}', r"B\.jsonl:2: no annotated review: KeyError\('aspect_full'\)"),
-        ('{"id": "1"', r"B\.jsonl:2: no annotated review"),
+        ('{"id": "1"', r"B\.jsonl:2: not JSON"),
         ('{"id": "0", "triplets": []}', r"B\.jsonl:2: the id '0' stands twice"),
         ('{"id": "9", "triplets": []}', r"'1' is annotated in one file only"),
     ],

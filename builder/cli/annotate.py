@@ -223,7 +223,7 @@ def adjudicate(pool_id: str | None, workdir: Path, as_json: bool) -> None:
     from builder.teaching.labelling import queue
 
     pool, disputes = queue(workdir, pool_id)
-    rows = [(one.n, one.review, *name_answer(one.candidate.triplet), one.answers) for one in disputes]
+    rows = [(number, review, *name_answer(one.triplet), said) for number, review, one, said in disputes]
     if rows or as_json:
         headers = ("candidate", "review", "aspect", "opinion", "polarity", "said")
         put_rows(headers, rows, "json" if as_json else None, len(rows))

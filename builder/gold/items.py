@@ -39,11 +39,6 @@ Margins = Mapping[int, float]
 """Candidate id -> by how much the rules' choice of its aspect was ahead (`Reasons.margin`)."""
 
 
-def order_reviews(pool: Pool, order: str, margins: Margins) -> tuple[PoolReview, ...]:
-    """The reviews of a pool in the order of this name, which `ORDERS` has."""
-    return ORDERS[order](pool, margins)
-
-
 def uncertainty(candidate: Candidate, systems: int, margin: float = math.inf) -> float:
     """How unsure the systems are of a candidate, from 0 to 1: 1 where all that is known of it says fifty-fifty.
 
@@ -84,6 +79,7 @@ ORDERS: dict[str, Callable[[Pool, Margins], tuple[PoolReview, ...]]] = {
     "pool": _by_chance,
     "uncertain": _uncertain_first,
 }
+"""By name: the reviews of a pool in that order."""
 
 
 BREAK = 300.0

@@ -107,28 +107,15 @@ def agree(workdir: Path, pool_id: str | None, kind: str | None = "human") -> tup
     return pool, agreement.agreement(pool, labels), len(disputed), len(disputed.keys() - decided.keys())
 
 
-@dataclass(frozen=True, slots=True)
-class Dispute:
-    """A candidate on which people disagree: its number (+id where a person added it), review, and what each said."""
-
-    n: str
-    review: str
-    candidate: Candidate
-    answers: str
-
-
-def queue(workdir: Path, pool_id: str | None) -> tuple[Pool, list[Dispute]]:
-    """The candidates on which people disagree and nobody has decided, in the pool's order."""
+def queue(workdir: Path, pool_id: str | None) -> tuple[Pool, list[tuple[str, str, Candidate, str]]]:
+    """The candidates on which people disagree and nobody has decided, in the pool's order: its number (+id where a
+    person added it), its review, the candidate, and what each said.
+    """
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
         open_ = undecided(connection, pool)
-    disputes = [
-        Dispute(str(one.n) if one.n is not None else f"+{one.id}", review.key, one, open_[one.id])
-        for review in pool.reviews
-        for one in review.candidates
-        if one.id in open_
-    ]
-    return pool, disputes
+    candidates = ((review.key, one) for review in pool.reviews for one in review.candidates if one.id in open_)
+    return pool, [(f"+{one.id}" if one.n is None else str(one.n), key, one, open_[one.id]) for key, one in candidates]
 
 
 def undecided(connection: sqlite3.Connection, pool: Pool) -> dict[int, str]:

@@ -49,7 +49,7 @@ function drawList() {
     item.append(button); return item;
   }));
 }
-async function load() { $("list").replaceChildren(element("li", "讀取規則 reading the rules …", "en")); ({ rules } = await call("/api/list", {}).then((answer) => { if (answer.fault) throw new Error(answer.fault); return answer; })); drawList(); }
+async function load() { $("list").replaceChildren(element("li", "讀取規則 reading the rules …", "en")); ({ rules } = await call("/api/list_rules", {}).then((answer) => { if (answer.fault) throw new Error(answer.fault); return answer; })); drawList(); }
 function put(text, origin) {
   $("text").value = saved = text; $("text").rows = Math.min(26, text.split("\n").length + 1); $("about").textContent = ""; $("name").textContent = visible(name || "新規則 new rule"); $("origin").textContent = visible(origin);
   $("none").hidden = true; $("gone").textContent = ""; $("rule").hidden = false; $("changes").hidden = true; $("status").textContent = "";
@@ -57,7 +57,7 @@ function put(text, origin) {
 }
 async function open(wanted) {
   if (isChanged() && !confirm("改過的還沒存，要丟掉嗎？ Leave without saving?")) return;
-  const rule = await ask("/api/open", { name: wanted });
+  const rule = await ask("/api/open_rule", { name: wanted });
   if (!rule) return;
   name = rule.name; isMine = rule.edited;
   put(rule.text, `${rule.kind} · ${rule.edited ? "我的 mine, in the working directory" : rule.origin}`); examples(rule); classes(rule);
@@ -86,7 +86,7 @@ function classes(answer) {
   $("classes").replaceChildren(...answer.classes.flatMap(([name, words]) => [element("dt", name), element("dd", words.join(" "))]));
 }
 async function run() { // the examples with the text as it is; a later edit overtakes
-  const number = ++latest, answer = await call("/api/try", { text: $("text").value });
+  const number = ++latest, answer = await call("/api/try_rule", { text: $("text").value });
   if (number !== latest) return;
   fault(answer.fault || "", answer.line);
   if (!answer.fault) { examples(answer); classes(answer); }
@@ -127,14 +127,14 @@ function draw(kind) {
   $("reviews").replaceChildren(...items);
 }
 async function save() {
-  const answer = await ask("/api/save", { text: $("text").value });
+  const answer = await ask("/api/save_rule", { text: $("text").value });
   if (!answer) return;
   saved = $("text").value; await load(); await open(answer.name);
   $("status").textContent = `存好了 saved: ${answer.file} · builder resume`;
 }
 async function drop() {
   if (!confirm("刪掉我的這一份？ Delete your copy of this rule?")) return;
-  const answer = await ask("/api/drop", { name });
+  const answer = await ask("/api/drop_rule", { name });
   if (!answer) return;
   saved = $("text").value; await load();
   if (answer.left) await open(answer.name); else { name = ""; $("rule").hidden = true; $("none").hidden = false; drawList(); }

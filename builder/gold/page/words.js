@@ -32,13 +32,13 @@ function meaning(row) {
 function drawn(row) {
   const item = document.createElement("li"), head = document.createElement("div"), buttons = document.createElement("span");
   item.id = `w${row.place}`; item.lang = "zh";
-  head.append(element("b", row.word), element("small", row.kind === "aspect" ? "對象 aspect" : "意見 opinion"), meaning(row), element("small", `${row.support} 則 reviews · ${Math.round(100 * row.confidence)}%`), buttons);
+  head.append(element("b", row.word), element("small", row.kind === "aspect" ? "對象 aspect" : "意見 opinion"), meaning(row), element("small", `${row.reviews} 則 reviews · ${Math.round(100 * row.confidence)}%`), buttons);
   for (const [value, label] of [["yes", "收 take"], ["no", "不收 refuse"]]) {
     const button = element("button", label); button.setAttribute("aria-pressed", String(row.answer === value));
     button.addEventListener("click", () => { at = row.place; perform(() => answer(row.place, row.answer === value ? "" : value, row.meaning)); });
     buttons.append(button);
   }
-  item.append(head, ...row.evidence.map((text) => sentence(text, row.word)));
+  item.append(head, sentence(row.sentence, row.word));
   return item;
 }
 function mark() {

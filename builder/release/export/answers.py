@@ -257,11 +257,15 @@ def load(path: Path) -> File:
     return File(rows)
 
 
-def _recognised(path: Path) -> Iterator[tuple[str, str, Any]]:
+def _read_text(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read: {error}", where=str(path)) from error
+
+
+def _recognised(path: Path) -> Iterator[tuple[str, str, Any]]:
+    text = _read_text(path)
     if recognised(text):
         yield from ((f"{path}:{number}", kind, row) for number, kind, row in rows(text, str(path)))
         return
@@ -388,16 +392,8 @@ def load_complete(path: Path) -> dict[str, Complete]:
 
 def _read_annotator(path: Path) -> dict[str, list[Ranged]]:
     reviews: dict[str, list[Ranged]] = {}
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read: {error}", where=str(path)) from error
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        where = f"{path}:{number}"
+    for where, row in _lines(_read_text(path), path):
         try:
-            row = parse_json(line)
             key, triplets = str(row["id"]), [_read_triplet(triplet) for triplet in row["triplets"]]
         except (KeyError, ValueError, TypeError) as error:
             fix = 'rows are {"id", "triplets": [{aspect, aspect_full, opinion, opinion_full, polarity}]}'
