@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import LAYOUTS, Command
-from test_export import TEXT, files_of, release, review
-from test_export import facts as facts_of
-from test_export import reviews as small_rows
+from test_export import TEXT, review
 from test_pipeline import read_lines
 from test_release import make, workdir
 
@@ -179,44 +177,6 @@ def test_releases_of_the_second_layout_verify_and_read_with_the_keys_of_today() 
     assert list(first) == list(due)
     assert first["source"] is None and first["unverified_negative"] is False
     assert first["triplets"][0]["verdict"] is None
-
-
-@pytest.mark.parametrize(
-    ("edit", "fault"),
-    [
-        ({"unverified_negative": False}, "unverified_negative is False, but the review is silver with 0 triplets"),
-        ({"annotation": "gold"}, "unverified_negative is True, but the review is gold with 0 triplets"),
-        ({"source": 3}, "row has source = 3"),
-    ],
-)
-def test_a_row_that_says_something_else_of_its_emptiness_does_not_verify(
-    tmp_path: Path, edit: dict[str, object], fault: str
-) -> None:
-    made = small_rows()
-    files = files_of(made, facts_of(made))
-    files["data/test.jsonl"] = (json.dumps(made["test"][0] | edit, ensure_ascii=False) + "\n").encode()
-    assert any(fault in one for one in verify(release(tmp_path, rebuilt_of(files))))
-
-
-def rebuilt_of(files: dict[str, bytes]) -> dict[str, bytes]:
-    from test_release import rebuilt
-
-    return rebuilt(files)
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "fault"),
-    [("confidence", 1.2, "confidence 1.2 is not from 0 to 1"), ("verdict", "NO", "unknown verdict 'NO'")],
-)
-def test_a_confidence_or_verdict_that_is_none_does_not_verify(
-    tmp_path: Path, key: str, value: object, fault: str
-) -> None:
-    made = small_rows()
-    files = files_of(made, facts_of(made))
-    row = json.loads(json.dumps(made["valid"][0]))
-    row["triplets"][0][key] = value
-    files["data/valid.jsonl"] = (json.dumps(row, ensure_ascii=False) + "\n").encode()
-    assert any(fault in one for one in verify(release(tmp_path, rebuilt_of(files))))
 
 
 # ---- categories
