@@ -324,7 +324,7 @@ def test_a_rule_that_is_wrong_here_is_switched_off_and_three_labels_are_not_enou
     (record,) = find_wrong_rules(many, reader, rules)
     assert (record.name, record.right, record.triplets) == ("attributive", 0, 24)
     lessons = Lessons({}, (record,))
-    write_lessons(lessons, rules, tmp_path / "rules", tmp_path / "lexicons")
+    write_lessons(lessons, rules, tmp_path)
     changed = Folders(added_rules=(tmp_path / "rules",)).load_rules()
     engine = make_engine(reader.lexicon, changed, "natural")
     assert [t.rule for t in extract(engine, reader.read(["好吃的水餃有三種"])[0])] != ["attributive"]

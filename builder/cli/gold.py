@@ -302,10 +302,10 @@ def _describe_lessons(lessons: Lessons) -> str:
 def _teach(labels: LabelledRows, where: Path, workdir: Path, weighed: bool, as_json: bool) -> None:
     from builder.teaching.label_sources import teach
 
-    lessons, paths = teach(labels.rows, where, workdir, weighed)
+    lessons, names = teach(labels.rows, where, workdir, weighed)
     weights = "weighed by labels" if lessons.combiner else "weighed as shipped"
     click.echo(
-        f"{workdir} is taught by {counted(len(labels.rows), 'review')}: {counted(len(paths), 'rule')} changed, "
+        f"{workdir} is taught by {counted(len(labels.rows), 'review')}: {counted(len(names), 'rule')} changed, "
         f"{counted(len(lessons.aspects), 'aspect')} learnt, rules and reader "
         f"{weights}{_describe_lessons(lessons)}\n`builder resume{in_workdir(workdir)}` builds with it; `--forget` "
         "takes it back. Do not measure against these labels.",

@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from builder.core.errors import BuilderError, ConfigError, InputError
 from builder.core.files import write_atomically
@@ -111,20 +111,10 @@ class Refusal:
     status: int = 403
 
 
-class Door(Protocol):
-    """Says who makes a request."""
-
-    def admit(self, request: Request, *, page: bool) -> str | Refusal:
-        """The annotator of a request, or why there is no answer. `page`: it asks for a page or its files, no data."""
-        ...
-
-    def key(self, request: Request) -> str:
-        """What the page's own calls must bring in the header X-Key."""
-        ...
-
-
 class KeyDoor:
-    """This machine alone, one annotator: every request brings the key of this run, and a Host of this machine. The
+    """Says who makes a request.
+
+    This machine alone, one annotator: every request brings the key of this run, and a Host of this machine. The
     address of the page carries the key, its calls a header.
     """
 
@@ -132,6 +122,7 @@ class KeyDoor:
         self._annotator, self._key, self._hosts = annotator, key, hosts
 
     def admit(self, request: Request, *, page: bool) -> str | Refusal:
+        """The annotator of a request, or why there is no answer. `page`: it asks for a page or its files, no data."""
         if request.headers.get("host", "") not in self._hosts:
             return Refusal("this page answers on this machine only")
         origin = request.headers.get("origin")
@@ -143,6 +134,7 @@ class KeyDoor:
         return self._annotator
 
     def key(self, request: Request) -> str:
+        """What the page's own calls must bring in the header X-Key."""
         return self._key
 
 
@@ -223,6 +215,9 @@ class PasswordDoor:
         return session
 
 
+Door = KeyDoor | PasswordDoor
+
+
 def _same(given: str, due: str) -> bool:
     return hmac.compare_digest(given.encode(), due.encode())
 
@@ -294,32 +289,23 @@ def app(site: LabelSite, door: Door) -> Starlette:
         content = _asset(site.page).replace("{{key}}", door.key(request))
         return Response(content, media_type="text/html; charset=utf-8")
 
-    def read(path: str) -> Callable[[Request, str], Any]:
-        async def run(request: Request, annotator: str) -> Response:
+    async def call(request: Request, annotator: str) -> Response:
+        path = request.url.path
+        if request.method != "POST":
             return JSONResponse(site.reads[path](annotator, request.query_params))
+        body = await _body(request)
+        if path in site.slow:
+            return JSONResponse(await run_in_threadpool(site.writes[path], annotator, body))
+        return JSONResponse(site.writes[path](annotator, body))
 
-        return run
-
-    def write(path: str) -> Callable[[Request, str], Any]:
-        async def run(request: Request, annotator: str) -> Response:
-            body = await _body(request)
-            if path in site.slow:
-                return JSONResponse(await run_in_threadpool(site.writes[path], annotator, body))
-            return JSONResponse(site.writes[path](annotator, body))
-
-        return run
-
-    def asset(name: str) -> Callable[[Request], Any]:
-        async def run(request: Request) -> Response:  # it holds nothing that is anybody's
-            media_type = f"{_TYPES[name[name.rindex('.') :]]}; charset=utf-8"
-            return Response(_asset(name), 200, _HEADERS, media_type)
-
-        return run
+    async def asset(request: Request) -> Response:  # it holds nothing that is anybody's
+        name = request.url.path[1:]
+        return Response(_asset(name), 200, _HEADERS, f"{_TYPES[name[name.rindex('.') :]]}; charset=utf-8")
 
     routes = [Route("/", guard(page, page=True))]
-    routes += [Route(path, guard(read(path))) for path in site.reads]
-    routes += [Route(path, guard(write(path)), methods=["POST"]) for path in site.writes]
-    routes += [Route(f"/{name}", asset(name)) for name in (*site.assets, *_SIGN_IN)]
+    routes += [Route(path, guard(call)) for path in site.reads]
+    routes += [Route(path, guard(call), methods=["POST"]) for path in site.writes]
+    routes += [Route(f"/{name}", asset) for name in (*site.assets, *_SIGN_IN)]
     if isinstance(door, PasswordDoor):
         routes += _sign_in_routes(door)
     return Starlette(routes=routes)

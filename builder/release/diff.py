@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from builder.core.machine import uncollected
+from builder.core.wording import table
 from builder.release.export.records import ReviewRow, TripletRow
 from builder.release.manifest import Facts
 from builder.release.reading import opened, rows, rows_path, sized
@@ -306,18 +307,13 @@ def markdown(diff: Diff, title: str = "") -> str:
     if diff.same:
         lines += ["No review and no triplet differs.", ""]
     else:
-        lines += ["| change | number | raises |", "|---|---|---|"]
-        lines += [
-            f"| {KINDS[kind][1]} | {count:,} | {KINDS[kind][0]} |" for kind, count in diff.counts.items() if count
-        ]
-        lines.append("")
+        counts = ((KINDS[kind][1], f"{count:,}", KINDS[kind][0]) for kind, count in diff.counts.items() if count)
+        lines += [table(["change", "number", "raises"], counts), ""]
     if diff.made:
-        lines += ["| made with another | before | after |", "|---|---|---|"]
-        lines += [f"| {' | '.join(_one_line(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in diff.made]
-        lines.append("")
-    lines += ["| split | reviews before | after | triplets before | after |", "|---|---|---|---|---|"]
-    lines += [f"| {name} | {a[0]:,} | {b[0]:,} | {a[1]:,} | {b[1]:,} |" for name, (a, b) in diff.sizes.items()]
-    lines.append("")
+        made = ([_one_line(cell).replace("|", "\\|") for cell in row] for row in diff.made)
+        lines += [table(["made with another", "before", "after"], made), ""]
+    sizes = ([name, *(f"{n:,}" for n in (a[0], b[0], a[1], b[1]))] for name, (a, b) in diff.sizes.items())
+    lines += [table(["split", "reviews before", "after", "triplets before", "after"], sizes), ""]
     for kind, shown in diff.samples.items():
         lines += [
             f"{KINDS[kind][1].capitalize()}, for example:",

@@ -205,9 +205,9 @@ RECORD = "taught.json"
 _WORDS = Path("lexicon", "aspects", f"imported_{LABELS}.tsv")
 
 
-def teach(rows: Rows, where: Path, workdir: Path, weighed: bool = True) -> tuple[Lessons, list[Path]]:
+def teach(rows: Rows, where: Path, workdir: Path, weighed: bool = True) -> tuple[Lessons, list[str]]:
     """Write what all labels teach into a working directory, in place of what labels taught before. The lessons, and
-    the files of the rules. `weighed` is as in `learn`.
+    the names of the rules. `weighed` is as in `learn`.
     """
     with untaught(workdir) as folders:
         reader, rules = make_reader(Recipe(folders=folders)), folders.load_rules()
@@ -222,7 +222,8 @@ def teach(rows: Rows, where: Path, workdir: Path, weighed: bool = True) -> tuple
         write_taught(workdir / TAUGHT_MODEL, folders.model, lessons.combiner)
     names = [rule.name for rule in lessons.changed(rules)]
     write_atomically(workdir / RECORD, (json.dumps({"rules": names, "labels": len(rows)}) + "\n").encode())
-    return lessons, write_lessons(lessons, rules, workdir / "rules", workdir / "lexicon")
+    write_lessons(lessons, rules, workdir)
+    return lessons, names
 
 
 @dataclass(frozen=True, slots=True)
