@@ -99,7 +99,7 @@ def compare(tool: ModuleType, gold: Path, pred: Path) -> None:
     """Counts and values of the tool and of ours, of triplets and of pairs."""
     tool.HERE = gold  # type: ignore[attr-defined]
     scored = score_files(gold, pred, keys=("opinion",))
-    reviews, predicted = load_complete(gold), answers.read(pred).answers
+    reviews, predicted = load_complete(gold), answers.load(pred).read().answers
     for (_, row), polarity in zip(scored.rows, (True, False), strict=True):
         due: dict[str, Any] = tool.score(tool.load(pred), polarity)
         assert row.counts == (due["tp"], due["tp"] + due["fp"], due["tp"] + due["fn"])

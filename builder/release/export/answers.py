@@ -42,8 +42,8 @@ from builder.release.export.research import parse_paper
 
 # ---- Files of text lines
 
-Row = tuple[str, str | None, list[Answer]]
-"""Review id, its text if the file has it, its answers."""
+Row = tuple[str, list[Answer]]
+"""Review id, its answers."""
 _Truth = tuple[str, list[tuple[str, str]]]
 """A line of dimABSA: its id, and of each tuple the fields before its numbers, and these."""
 _FROM_NAMES = {name: key for key, name in POLARITY_NAMES.items()} | {
@@ -65,7 +65,7 @@ def recognised(text: str) -> bool:
 
 
 def rows(text: str, path: str) -> Iterator[tuple[int, str, Any]]:
-    """(line number, kind, what `READERS` take). InputError where a line is of no kind."""
+    """(line number, kind, what its reader takes). InputError where a line is of no kind."""
     for number, line in enumerate(text.split("\n"), start=1):
         line = line.rstrip("\r")
         if not line.strip() or (number == 1 and _HEADER.fullmatch(line)):
@@ -120,7 +120,7 @@ def _truth(row: _Truth, _: str) -> Row:
         if len(fields) not in (2, 3):
             raise ValueError(f"({body},{intensity}) holds {len(fields) + 1} fields, 3 or 4 are due")
         answers.append((fields[0], fields[-1], polarity_at(intensity)))
-    return key, None, answers
+    return key, answers
 
 
 def _spans(every: bool) -> Callable[[tuple[int, str], str], Row]:
@@ -135,7 +135,7 @@ def _spans(every: bool) -> Callable[[tuple[int, str], str], Row]:
             (_surface(tokens, aspect, every), _surface(tokens, opinion, every), polarity(name))
             for aspect, opinion, name in triplets
         ]
-        return str(number), _joined(tokens), answers
+        return str(number), answers
 
     return reader
 
@@ -167,25 +167,16 @@ def _joined(tokens: list[str]) -> str:
     return out
 
 
-READERS: Mapping[str, Callable[[Any, str], Row]] = {
-    "aste-data-v2": _spans(every=True),
-    "span-aste": _spans(every=False),
-    "pyabsa": _spans(every=False),
-    "dimabsa-truth": _truth,
-}
-
-
 # ---- Files and releases
 
 
 @dataclass(frozen=True, slots=True)
 class AnswersRead:
-    """Answers by review id; `texts` where the file has them; `null` triplets left out; `given` rows whose question
-    names aspects; `faults` what is wrong with each line that was left out, with its file and number.
+    """Answers by review id; `null` triplets left out; `given` rows whose question names aspects; `faults` what is wrong
+    with each line that was left out, with its file and number.
     """
 
     answers: dict[str, list[Answer]]
-    texts: dict[str, str]
     null: int
     given: int = 0
     faults: tuple[str, ...] = ()
@@ -215,12 +206,11 @@ class File:
         out and stands in `faults`.
         """
         answers: dict[str, list[Answer]] = {}
-        texts: dict[str, str] = {}
         null = given = 0
         faults: list[InputError] = []
         for where, kind, row in self.rows:
             try:
-                key, text, triplets = _READERS[kind](row, opinion)
+                key, triplets = _READERS[kind](row, opinion)
             except (KeyError, ValueError, TypeError, AttributeError) as error:
                 fault = InputError(f"cannot be read as {kind}: {error!r}", where=where)
                 if strict:
@@ -232,16 +222,9 @@ class File:
             answers[key] = [triplet for triplet in triplets if "NULL" not in triplet[:2]]
             null += len(triplets) - len(answers[key])
             given += kind == "paper" and "以下文字對" in str(row.get("question", "")).partition("context:")[0]
-            if text is not None:
-                texts[key] = text
         if faults and not answers:
             raise faults[0]
-        return AnswersRead(answers, texts, null, given, tuple(map(str, faults)))
-
-
-def read(path: Path, opinion: str = "opinion") -> AnswersRead:
-    """InputError with the line where a row is of no known kind. `opinion` chooses the key in our own rows."""
-    return load(path).read(opinion)
+        return AnswersRead(answers, null, given, tuple(map(str, faults)))
 
 
 def load(path: Path) -> File:
@@ -322,25 +305,24 @@ def _ours(row: Any, opinion: str) -> Row:
     answers = [
         (text(t["aspect"]), text(t.get(opinion) or t["opinion"]), polarity(t["polarity"])) for t in row["triplets"]
     ]
-    return str(row["id"]), row.get("text"), answers
+    return str(row["id"]), answers
 
 
 def _dimabsa(row: Any, _: str) -> Row:
     triplets = row["Triplet"] if "Triplet" in row else row["Quadruplet"]
     signs = [polarity(t["Polarity"]) if "Polarity" in t else polarity_at(t["VA"]) for t in triplets]
     answers = [(t["Aspect"], t["Opinion"], sign) for t, sign in zip(triplets, signs, strict=True)]
-    return str(row["ID"]), row.get("Text"), answers
+    return str(row["ID"]), answers
 
 
 def _dimabsa_2024(row: Any, _: str) -> Row:
     columns = row["Aspect"], row["Opinion"], row["Intensity"]
     answers = [(aspect, opinion, polarity_at(valence)) for aspect, opinion, valence in zip_longest(*columns)]
-    return str(row["ID"]), row.get("Sentence"), answers
+    return str(row["ID"]), answers
 
 
 def _paper(row: Any, _: str) -> Row:
-    context = row["question"].partition("context:")[2].strip() if "question" in row else None
-    return str(row.get("review_id", row["id"])), context, [(a, o, p) for a, o, p in parse_paper(row["answer"])]
+    return str(row.get("review_id", row["id"])), [(a, o, p) for a, o, p in parse_paper(row["answer"])]
 
 
 def _labelled(read: Callable[[Any], Labelled]) -> Callable[[Any, str], Row]:
@@ -349,7 +331,7 @@ def _labelled(read: Callable[[Any], Labelled]) -> Callable[[Any, str], Row]:
         words: list[Answer] = [
             (surface(review.text, t.aspect), surface(review.text, t.opinion), t.polarity) for t in review.labels
         ]
-        return review.id, review.text, words
+        return review.id, words
 
     return answers
 
@@ -362,7 +344,10 @@ _READERS: Mapping[str, Callable[[Any, str], Row]] = {
     "paper": _paper,
     "label-studio": _labelled(annotation_tools.task),
     "doccano": _labelled(annotation_tools.document),
-    **READERS,
+    "aste-data-v2": _spans(every=True),
+    "span-aste": _spans(every=False),
+    "pyabsa": _spans(every=False),
+    "dimabsa-truth": _truth,
 }
 
 
