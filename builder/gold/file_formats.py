@@ -11,7 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.core.errors import ConfigError, InputError
-from builder.core.records import POLARITIES, VERDICTS, Candidate, Element, Label, Polarity, Pool, PoolReview, Triplet
+from builder.core.records import (
+    POLARITY_WORDS,
+    VERDICTS,
+    Candidate,
+    Element,
+    Label,
+    Polarity,
+    Pool,
+    PoolReview,
+    Triplet,
+)
 from builder.gold import label_studio, sheet
 from builder.gold.items import UNSURE, Fault, Filled, LabelItem, MentionError, Missing, locate, triplet
 
@@ -41,12 +51,6 @@ def format_of(path: Path) -> LabelFormat:
 
 # ---- Checks
 
-_POLARITY: dict[str, Polarity] = {name: name for name in POLARITIES} | {
-    "正面": "POS",
-    "負面": "NEG",
-    "负面": "NEG",
-    "中性": "NEU",
-}
 _SORTED = (
     "the row was edited or the sheet was sorted by one column alone: export again and fill in only the label columns"
 )
@@ -60,7 +64,6 @@ _ADD = (
 class CheckedAnswer:
     """A checked item. `candidate` is None where the item is a review without one."""
 
-    where: str
     review: PoolReview
     candidate: Candidate | None
     label: Label | None
@@ -70,10 +73,13 @@ class CheckedAnswer:
 
 
 class Checker:
-    """Compares the rows of a file with a pool. Give it every `Filled` of the file, in order."""
+    """Compares the rows of a file with a pool. Give it every `Filled` of the file, in order.
 
-    def __init__(self, pool: Pool) -> None:
-        self.pool = pool
+    `annotator` filled in the file where it does not say so itself.
+    """
+
+    def __init__(self, pool: Pool, annotator: str) -> None:
+        self.pool, self._annotator = pool, annotator
         self._reviews = {review.key: review for review in pool.reviews}
         self._places = {
             candidate.n: (review, candidate)
@@ -84,7 +90,7 @@ class Checker:
         self._seen: dict[tuple[str, str], tuple[Label, str]] = {}
 
     def checked(self, filled: Filled) -> CheckedAnswer:
-        """The answer, or a `Fault`. InputError at once where the file belongs to another pool."""
+        """The answer, or a `Fault`. InputError where the file is of another pool, ConfigError where nobody is named."""
         if filled.pool != self.pool.id:
             raise InputError(
                 f"it belongs to pool {filled.pool!r}, not to {self.pool.id}" if filled.pool else "it names no pool",
@@ -100,7 +106,10 @@ class Checker:
         if candidate is not None and label is not None:
             self._once(filled, label)
         missing = tuple(self._missing(filled.where, review, given) for given in filled.missing)
-        return CheckedAnswer(filled.where, review, candidate, label, missing, filled.checked, filled.annotator)
+        name = self._annotator or filled.annotator
+        if not name and (label or missing or filled.checked):
+            raise ConfigError("the file does not say who filled it in", fix="name the person with --annotator")
+        return CheckedAnswer(review, candidate, label, missing, filled.checked, name)
 
     def _named(self, filled: Filled) -> tuple[PoolReview, Candidate | None]:
         if not filled.n:
@@ -184,7 +193,7 @@ class Checker:
         return added
 
     def _polarity(self, where: str, given: str) -> Polarity:
-        polarity = _POLARITY.get(given.strip().upper())
+        polarity = POLARITY_WORDS.get(given.strip().lower())
         if polarity is None:
             fix = "write POS, NEG or NEU (正面, 負面, 中性)"
             raise Fault(where, f"unknown polarity {given!r}" if given.strip() else "no polarity", fix)

@@ -6,7 +6,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from builder.core.errors import ConfigError, InputError
@@ -147,7 +147,7 @@ def spoken(text: str, labels: Iterable[tuple[str, Label]]) -> str:
 def _checked(pool: Pool, path: Path, annotator: str) -> tuple[list[CheckedAnswer], list[Fault]]:
     if not path.is_file():
         raise InputError("no such file", where=str(path), fix="check the path")
-    checker, answers, faults = Checker(pool), [], []
+    checker, answers, faults = Checker(pool, annotator), [], []
     for filled in format_of(path).read(path):
         try:
             if isinstance(filled, Fault):
@@ -155,18 +155,10 @@ def _checked(pool: Pool, path: Path, annotator: str) -> tuple[list[CheckedAnswer
             answers.append(checker.checked(filled))
         except Fault as fault:
             faults.append(fault)
-    named = [_named(answer, annotator) for answer in answers]
     if not answers and not faults:
         fix = "give the file that `builder gold annotate export` wrote, filled in"
         raise InputError("no rows", where=str(path), fix=fix)
-    return named, faults
-
-
-def _named(answer: CheckedAnswer, annotator: str) -> CheckedAnswer:
-    name = annotator or answer.annotator
-    if not name and (answer.label or answer.missing or answer.checked):
-        raise ConfigError("the file does not say who filled it in", fix="name the person with --annotator")
-    return replace(answer, annotator=name)
+    return answers, faults
 
 
 def check_name(name: str) -> None:

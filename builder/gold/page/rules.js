@@ -1,6 +1,5 @@
 "use strict";
 // Rules, their examples, and what an edited one changes. Texts are hostile input: nodes are made with textContent only.
-const KEY = document.querySelector("meta[name=key]").content;
 const PAUSE = 400, LOOK = 200; // milliseconds: after the last key until the examples run; between two looks at the progress
 const KINDS = { changed: "變 changed", lost: "少 lost", added: "多 added" };
 const TEMPLATE = `[my-rule]
@@ -13,14 +12,6 @@ miss = ["餐點還行 → 餐點|還行|POS"]
 `;
 let rules = [], name = "", saved = "", isMine = false, shown = null, latest = 0, timer = 0;
 
-async function call(path, body) {
-  const options = { headers: { "X-Key": KEY } };
-  if (body) { options.method = "POST"; options.headers["Content-Type"] = "application/json"; options.body = JSON.stringify(body); }
-  const answer = await fetch(path, options), isJson = (answer.headers.get("content-type") || "").startsWith("application/json");
-  const content = isJson ? await answer.json() : { error: await answer.text() };
-  if (!answer.ok) throw new Error(content.error);
-  return content;
-}
 async function ask(path, body) { // the answer, or null where the rule cannot be used: then the fault is shown
   const answer = await call(path, body);
   fault(answer.fault || "", answer.line);
@@ -45,7 +36,7 @@ function drawList() {
     button.type = "button"; button.title = rule.about;
     if (rule.edited) button.append(" ", element("span", "● 我的 mine", "mine"));
     button.append(element("small", rule.kind + (rule.off ? " · 關掉了 switched off" : rule.counts ? "" : " · 不在此慣例 not in force")));
-    button.addEventListener("click", () => perform(() => open(rule.name)));
+    button.addEventListener("click", () => attempt(() => open(rule.name)));
     item.append(button); return item;
   }));
 }
@@ -145,23 +136,18 @@ function switchOff() { // one line under the heading
   $("text").value = /^enabled = false$/m.test(text) ? text.replace(/^enabled = false\n?/m, "") : text.replace(/^(\[[^\n]*\]\n)/m, "$1enabled = false\n");
   edited();
 }
-function edited() { mark(); $("changes").classList.add("old"); clearTimeout(timer); timer = setTimeout(() => perform(run), PAUSE); }
-async function perform(work) {
-  $("error").hidden = true;
-  try { await work(); } catch (error) { $("error").textContent = error.message; $("error").hidden = false; }
-  document.body.dataset.pressed = String(Number(document.body.dataset.pressed || 0) + 1);
-}
+function edited() { mark(); $("changes").classList.add("old"); clearTimeout(timer); timer = setTimeout(() => attempt(run), PAUSE); }
 $("filter").addEventListener("input", drawList);
 $("text").addEventListener("input", edited);
-$("text").addEventListener("keydown", (event) => { if ((event.ctrlKey || event.metaKey) && event.key === "s") { event.preventDefault(); if (!$("save").disabled) perform(save); } });
-$("compare").addEventListener("click", () => perform(compare));
-$("save").addEventListener("click", () => perform(save));
+$("text").addEventListener("keydown", (event) => { if ((event.ctrlKey || event.metaKey) && event.key === "s") { event.preventDefault(); if (!$("save").disabled) attempt(save); } });
+$("compare").addEventListener("click", () => attempt(compare));
+$("save").addEventListener("click", () => attempt(save));
 $("off").addEventListener("click", switchOff);
 $("undo").addEventListener("click", () => { $("text").value = saved; edited(); });
-$("drop").addEventListener("click", () => perform(drop));
-$("new").addEventListener("click", () => perform(async () => {
+$("drop").addEventListener("click", () => attempt(drop));
+$("new").addEventListener("click", () => attempt(async () => {
   if (isChanged() && !confirm("改過的還沒存，要丟掉嗎？ Leave without saving?")) return;
   name = ""; isMine = false; put(TEMPLATE, "改標題當名字 the heading is its name"); await run();
 }));
 addEventListener("beforeunload", (event) => { if (isChanged()) event.preventDefault(); });
-perform(async () => { await load(); document.body.dataset.ready = "1"; });
+attempt(async () => { await load(); document.body.dataset.ready = "1"; });

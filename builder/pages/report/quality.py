@@ -324,13 +324,11 @@ def _interval(measured: SystemScores) -> tuple[Cell, Cell]:
     return last.low, last.high
 
 
-def _table(
-    name: str, title: str, columns: tuple[str, ...], rows: list[tuple[Cell, ...]], note: str, missing: str = ""
-) -> Table:
+def _table(name: str, title: str, columns: tuple[str, ...], rows: list[tuple[Cell, ...]], note: str) -> Table:
     """Without the columns of the gain where nothing was compared with the rules."""
     kept = [i for i, column in enumerate(columns) if column not in _GAINS or any(row[i] is not None for row in rows)]
     shown = tuple(tuple(row[i] for i in kept) for row in rows)
-    return Table(name, title, tuple(columns[i] for i in kept), shown, note=note, missing=missing)
+    return Table(name, title, tuple(columns[i] for i in kept), shown, note)
 
 
 def _suffix(number: int) -> str:

@@ -33,7 +33,7 @@ from typing import Any
 
 from builder.core.errors import InputError
 from builder.core.files import parse_json
-from builder.core.records import POLARITY_NAMES, surface
+from builder.core.records import POLARITY_WORDS, surface
 from builder.gold.metrics import Answer
 from builder.gold.metrics.complete import Complete, Ranged, merge
 from builder.release.export import annotation_tools
@@ -46,11 +46,6 @@ Row = tuple[str, list[Answer]]
 """Review id, its answers."""
 _Truth = tuple[str, list[tuple[str, str]]]
 """A line of dimABSA: its id, and of each tuple the fields before its numbers, and these."""
-_FROM_NAMES = {name: key for key, name in POLARITY_NAMES.items()} | {
-    "Positive": "POS",
-    "Negative": "NEG",
-    "Neutral": "NEU",
-}
 _HEADER = re.compile(r"ID,?\s+(Quadruples|Triplets|Sentence)\s*")
 _INTENSITY = re.compile(r",(-?[\d.]+#-?[\d.]+)\)")
 _WORD = re.compile(r"[A-Za-z0-9]")
@@ -83,10 +78,9 @@ def rows(text: str, path: str) -> Iterator[tuple[int, str, Any]]:
 
 def polarity(name: str) -> str:
     """POS, NEG or NEU of any of its names; ValueError."""
-    name = _FROM_NAMES.get(name, name)
-    if name not in POLARITY_NAMES:
+    if (known := POLARITY_WORDS.get(str(name).lower())) is None:
         raise ValueError(f"unknown polarity {name!r}")
-    return name
+    return known
 
 
 def polarity_at(intensity: str) -> str:
