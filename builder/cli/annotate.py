@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,9 +15,6 @@ from builder.cli.build import WORKDIR
 from builder.cli.gold import POOL
 from builder.cli.options import AS_JSON, PATH, option, put_rows
 from builder.core.wording import counted
-
-if TYPE_CHECKING:
-    from builder.teaching.labelling import Imported
 
 
 @click.command()
@@ -42,7 +38,7 @@ def serve(
 
     By keyboard or mouse; every answer is stored at once. Stop with Ctrl-C.
     """
-    from builder.gold.server import Place, elsewhere
+    from builder.gold.server import elsewhere
     from builder.gold.server import serve as served
     from builder.pages.annotation_page import annotation_site, find_users
     from builder.store import pools
@@ -71,7 +67,7 @@ def serve(
             if other := elsewhere(address, host):
                 click.echo(f"from other machines: {other}")
 
-        served(site, users, Place(host, port, origin), announce)
+        served(site, users, announce, host, port, origin)
         if annotator:
             head = book(annotator).head()
             click.echo(f"pool {made}: {head['done']:,} of {head['total']:,} done by {annotator}")
@@ -140,9 +136,20 @@ def export(path: Path, pool_id: str | None, annotator: str, force: bool, workdir
 @WORKDIR
 def import_(path: Path, pool_id: str | None, annotator: str, workdir: Path) -> None:
     """Take the labels of FILE, all rows or none."""
+    from builder.core.errors import InputError
     from builder.teaching.labelling import import_labels
 
-    report_import(path, import_labels(workdir, pool_id, path, annotator))
+    done = import_labels(workdir, pool_id, path, annotator)
+    for fault in done.faults:
+        click.echo(str(fault), err=True)
+    if done.faults:
+        what = f"{counted(len(done.faults), 'bad row')}, listed above; nothing was imported"
+        raise InputError(what, where=str(path), fix="correct them and import again")
+    click.echo(
+        f"pool {done.pool}: {counted(done.labels, 'label')} of {', '.join(done.annotators) or 'nobody'} "
+        f"({done.changed:,} changed), {counted(done.missing, 'missing triplet')}, "
+        f"complete reviews: {done.checked:,}, {counted(done.open, 'candidate')} still open"
+    )
 
 
 @annotate.command("gold")
@@ -232,25 +239,6 @@ def adjudicate(pool_id: str | None, workdir: Path, as_json: bool) -> None:
 
 annotate.add_command(serve)
 annotate.add_command(password)
-
-
-def report_import(path: Path, done: Imported) -> None:
-    """Counts, or every bad row and an error."""
-    from builder.core.errors import InputError
-
-    for fault in done.faults:
-        click.echo(str(fault), err=True)
-    if done.faults:
-        raise InputError(
-            f"{counted(len(done.faults), 'bad row')}, listed above; nothing was imported",
-            where=str(path),
-            fix="correct them and import again",
-        )
-    click.echo(
-        f"pool {done.pool}: {counted(done.labels, 'label')} of {', '.join(done.annotators) or 'nobody'} "
-        f"({done.changed:,} changed), {counted(done.missing, 'missing triplet')}, "
-        f"complete reviews: {done.checked:,}, {counted(done.open, 'candidate')} still open"
-    )
 
 
 def _shown(value: float | None) -> str:

@@ -111,11 +111,11 @@ def review(folder: Path, port: int) -> None:
     and their roles. Answers go into the sheet at once, so you may stop with Ctrl-C and go on later. A button puts what
     is taken into force.
     """
-    from builder.gold.server import Place, serve
+    from builder.gold.server import serve
     from builder.pages.word_page import SheetBook, word_site
 
     book = SheetBook(folder)
-    serve(word_site(book), "you", Place(port=port), lambda address: click.echo(f"open {address}"))
+    serve(word_site(book), "you", lambda address: click.echo(f"open {address}"), port=port)
 
 
 @domain.command()

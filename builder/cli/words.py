@@ -239,11 +239,11 @@ def edit(workdir: Path, reviews: int, port: int) -> None:
     Each rule stands with its examples, which run as you type. Before you save a copy, the page shows what it changes in
     real reviews. It is saved in WORKDIR/rules, and the next build reads it. Stop with Ctrl-C.
     """
-    from builder.gold.server import Place, serve
+    from builder.gold.server import serve
     from builder.pages.rule_page import RuleWorker, rule_site
 
     worker = RuleWorker(workdir, reviews)
     try:
-        serve(rule_site(worker), "you", Place(port=port), lambda address: click.echo(f"open {address}"))
+        serve(rule_site(worker), "you", lambda address: click.echo(f"open {address}"), port=port)
     finally:
         worker.close()

@@ -254,17 +254,6 @@ class LabelSite:
     slow: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a page is served: an address of this machine, a port (0: any free one), and, where a proxy stands before
-    it, the address that people open.
-    """
-
-    host: str = LOCAL
-    port: int = 0
-    origin: str = ""
-
-
 def app(site: LabelSite, door: Door) -> Starlette:
     """The application of a site, for those whom the door admits."""
     from starlette.applications import Starlette
@@ -375,19 +364,27 @@ async def _body(request: Request) -> Json:
     return given
 
 
-def serve(site: LabelSite, user: str | Passwords, place: Place, announce: Callable[[str], None]) -> None:
+def serve(
+    site: LabelSite, user: str | Passwords, announce: Callable[[str], None], host: str = LOCAL, port: int = 0,
+    origin: str = "",
+) -> None:  # fmt: skip
     """Serve a site until Ctrl-C: to `user` on this machine, or to all who have a password. `announce` is called with
     the address once it can be opened.
+
+    Args:
+        host: an address of this machine.
+        port: 0: any free one.
+        origin: the address that people open, where a proxy stands before the page.
     """
     import starlette  # noqa: F401
     import uvicorn
 
-    sock = listen(place.host, place.port)
+    sock = listen(host, port)
     number = sock.getsockname()[1]
-    address = f"http://{LOCAL if place.host in _ALL else place.host}:{number}/"
+    address = f"http://{LOCAL if host in _ALL else host}:{number}/"
     door: Door
     if isinstance(user, Passwords):
-        door, address = PasswordDoor(user, place.origin), place.origin or address
+        door, address = PasswordDoor(user, origin), origin or address
     else:
         key = secrets.token_urlsafe(18)
         door = KeyDoor(user, key, frozenset({f"{LOCAL}:{number}", f"localhost:{number}"}))
