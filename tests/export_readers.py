@@ -142,6 +142,5 @@ READERS: dict[str, Callable[[str], list[Labelled]]] = {
     "semeval": read_semeval,
     "label-studio": read_label_studio,
     "doccano": lambda content: [annotation_tools.document(json.loads(line)) for line in content.split("\n") if line],
-    "argilla": lambda content: [annotation_tools.record(row) for row in json.loads(content)],
 }
 """The labels of reviews in the formats that hold places."""

@@ -53,51 +53,38 @@ def written(folder: Path, text: str, name: str = "a.txt") -> Path:
 @pytest.mark.parametrize("name", FORMATS)
 def test_each_format_is_known_by_what_stands_in_it(tmp_path: Path, name: str) -> None:
     text, key, due = FORMATS[name]
-    found = answers.read(written(tmp_path, "\ufeff" + text))
+    found = answers.load(written(tmp_path, "\ufeff" + text)).read()
     assert found.answers == {key: due}
     assert found.null == text.count("NULL") + text.count("(-1, -1)")
-    assert answers.read(written(tmp_path, text.replace("\n", "\r\n"))).answers == {key: due}
+    assert answers.load(written(tmp_path, text.replace("\n", "\r\n"))).read().answers == {key: due}
 
 
-@pytest.mark.parametrize("tool", ["label-studio", "doccano", "argilla"])
+@pytest.mark.parametrize("tool", ["label-studio", "doccano"])
 def test_what_is_exported_to_a_tool_for_annotation_is_read_as_answers(tmp_path: Path, tool: str) -> None:
     sample = ROOT / "tests" / "golden" / "sample"
     lines = (sample / "data" / "test.jsonl").read_text(encoding="utf-8").split("\n")
     made = export(tool, "test", [json.loads(line) for line in lines if line])
     found, due = (
-        answers.read(written(tmp_path, made.content)).answers,
-        answers.read(sample / "data" / "test.jsonl").answers,
+        answers.load(written(tmp_path, made.content)).read().answers,
+        answers.load(sample / "data" / "test.jsonl").read().answers,
     )
     assert {key: sorted(triplets) for key, triplets in found.items()} == {
         key: sorted(set(triplets)) for key, triplets in due.items()
     }
 
 
-def test_what_people_submitted_in_argilla_goes_before_what_was_suggested(tmp_path: Path) -> None:
-    row = {
-        "review": "R1",
-        "text": "湯頭好喝",
-        "triplets.suggestion": "",
-        "triplets.responses": ["湯頭@0-2 | 好喝@2-4 | POS"],
-    }
-    row |= {"triplets.responses.users": ["u1"], "triplets.responses.status": ["submitted"]}
-    assert answers.read(written(tmp_path, json.dumps([row]))).answers == {"R1": [("湯頭", "好喝", "POS")]}
-    row["triplets.responses.status"] = ["draft"]
-    assert answers.read(written(tmp_path, json.dumps([row]))).answers == {"R1": []}
-
-
 def test_a_release_directory_is_read_as_its_data(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     for number, split in enumerate(("test", "train")):
         written(tmp_path / "data", json.dumps({"id": str(number), "triplets": []}) + "\n", f"{split}.jsonl")
-    assert answers.read(tmp_path).answers == {"0": [], "1": []}
+    assert answers.load(tmp_path).read().answers == {"0": [], "1": []}
     with pytest.raises(InputError, match=r"no data/\*\.jsonl in this directory"):
-        answers.read(tmp_path / "data")
+        answers.load(tmp_path / "data").read()
 
 
 def test_a_line_break_of_unicode_inside_a_text_is_no_line_break(tmp_path: Path) -> None:
     row = {"id": "1", "text": "湯\u2028頭", "triplets": []}
-    assert answers.read(written(tmp_path, json.dumps(row, ensure_ascii=False) + "\n")).texts == {"1": "湯\u2028頭"}
+    assert answers.load(written(tmp_path, json.dumps(row, ensure_ascii=False) + "\n")).read().answers == {"1": []}
 
 
 def test_an_aspect_of_the_paper_may_hold_its_colon() -> None:
@@ -117,8 +104,8 @@ def test_questions_that_name_aspects_are_counted(tmp_path: Path) -> None:
             "answer": "湯。湯：好(正面)。",
         },
     ]
-    found = answers.read(written(tmp_path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)))
-    assert (found.given, found.texts["2"]) == (1, "湯好")
+    found = answers.load(written(tmp_path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))).read()
+    assert (found.given, found.answers["2"]) == (1, [("湯", "好", "POS")])
 
 
 @pytest.mark.parametrize(
@@ -150,7 +137,7 @@ def test_questions_that_name_aspects_are_counted(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_read_is_named_with_its_line(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        answers.read(written(tmp_path, text))
+        answers.load(written(tmp_path, text)).read()
 
 
 @pytest.mark.parametrize("content", ["[" * 100_000, '{"a":' * 100_000, "9" * 5_000], ids=["array", "object", "number"])
@@ -170,10 +157,10 @@ def test_a_line_of_very_many_triplets_is_read_or_refused_at_once(tmp_path: Path)
     path, line = tmp_path / "aste.txt", "湯 頭 很 好 喝####[" + ", ".join(["([0, 1], [3, 4], 'POS')"] * 60_000)
     before = time.process_time()
     path.write_text(line + "]\n", encoding="utf-8")
-    assert {*answers.read(path).answers["1"]} == {("湯頭", "好喝", "POS")}
+    assert {*answers.load(path).read().answers["1"]} == {("湯頭", "好喝", "POS")}
     path.write_text(line + "\n", encoding="utf-8")
     with pytest.raises(InputError, match="cannot be read as aste-data-v2"):
-        answers.read(path)
+        answers.load(path).read()
     assert time.process_time() - before < 30
 
 

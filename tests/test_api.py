@@ -269,7 +269,7 @@ def test_what_a_build_learnt_is_taken_from_its_working_directory(
     built: Built, here: Command, tmp_path: Path, source: str
 ) -> None:
     extract = Extractor.from_workdir(built.workdir, source)
-    assert extract.source == {"rules": "rules", "D0": "D0"}.get(source, extract.source)
+    assert extract.source == {"rules": "rules", "D0": "D0", "D": "D1"}.get(source, extract.source)
     texts = ["湯頭濃郁", "服務很差"]
     (tmp_path / "in.jsonl").write_text(
         "".join(json.dumps({"id": n, "text": text}) + "\n" for n, text in enumerate(texts))

@@ -29,7 +29,6 @@ from conftest import Built, Command, ask, contents, settings
 from builder.core.config import resolve
 from builder.core.errors import OutputError
 from builder.core.records import PoolReview
-from builder.gold.file_formats import FORMATS, named
 from builder.gold.items import LabelItem
 from builder.pipeline import pipeline
 from builder.pipeline.builds import Build
@@ -604,10 +603,9 @@ def test_a_disk_that_is_full_for_a_file_of_labels_names_the_file_and_nothing_els
 ) -> None:
     text = "".join(map(chr, range(0x4E00, 0x4E00 + 9_000)))
     item = LabelItem("p", PoolReview(1, "k", text, ()), None)
-    form = FORMATS["label-studio"] if name.endswith(".json") else named(None, Path(name))
     with small_disk(tmp_path / "disk", "8k") as disk:
         with pytest.raises(OutputError, match="cannot write: No space left on device") as refused:
-            write_items(disk / name, form, [item], force=False)
+            write_items(disk / name, [item], force=False)
         assert refused.value.where == str(disk / name)
         gc.collect()
         assert [path for path in disk.rglob("*") if path.is_file()] == []

@@ -114,20 +114,6 @@ def test_status_calls_a_stage_stale_when_its_setting_has_changed(built: Built, h
     assert re.findall(r"^(\w+) +stale ", shown, re.M) == STAGES[2:]
 
 
-def test_show_config_says_where_each_value_comes_from_and_touches_nothing(here: Command, tmp_path: Path) -> None:
-    config = tmp_path / "settings.toml"
-    config.write_text('seed = 5\n[release]\nlicence = "CC0-1.0"\nname = "from-file"\n', encoding="utf-8")
-    changed = ("--licence", "CC-BY-4.0", "--set", "self_train.iterations=2")
-    ran = here("build", "--config", config, *changed, "--show-config", cwd=tmp_path)
-    assert ran.code == 0, ran.err
-    assert f"seed = 5  # {config}" in ran.out
-    assert 'licence = "CC-BY-4.0"  # option' in ran.out
-    assert "iterations = 2  # option" in ran.out
-    assert re.search(r"^backend = \"embedded\"  # default$", ran.out, re.M), ran.out
-    assert f'name = "from-file"  # {config}' in ran.out, "a file goes before the settings that fit the sample"
-    assert [path.name for path in tmp_path.iterdir()] == ["settings.toml"]
-
-
 def test_a_command_of_a_group_is_known_by_its_own_name_and_shown_once(here: Command) -> None:
     shown = here("--help").out
     for group in cli.GROUPS:
@@ -557,27 +543,6 @@ def test_extract_finds_what_the_build_found(built: Built, here: Command, tmp_pat
         for key, aspect, opinion, polarity, spans in stored
     }
     assert len(told) > 50
-
-
-@pytest.mark.parametrize("system", ["D", "D0"])
-def test_extract_takes_the_last_model_of_a_variant_or_that_of_a_round(
-    built: Built, here: Command, tmp_path: Path, system: str
-) -> None:
-    name = {"D": "D1", "D0": "D0"}[system]
-    key, text = ask(
-        built.workdir,
-        "SELECT r.key, r.text FROM triplets t JOIN reviews r ON r.id = t.review JOIN proposals p ON p.triplet = t.id"
-        f" JOIN sources s ON s.id = p.source WHERE s.name = '{name}' GROUP BY r.id ORDER BY count(*) DESC, "
-        "r.id LIMIT 1",
-    )[0]
-    source = write_lines(tmp_path / "in.jsonl", [{"id": key, "text": text}])
-    ran = here(
-        "extract", "--input", source, "--output", tmp_path / "out.jsonl", "--source", system, "--workdir", built.workdir
-    )
-    assert ran.code == 0, ran.err
-    triplets = read_lines(tmp_path / "out.jsonl")[0]["triplets"]
-    assert triplets
-    assert {t["source"] for t in triplets} == {name}
 
 
 # ---- score

@@ -150,11 +150,14 @@ def test_show_config_is_toml_that_builds_the_same(here: Command, tmp_path: Path)
     awkward = 'a "name" \\ with\ttabs, \x7f and 湯'
     config = tmp_path / "settings.toml"
     config.write_text(
-        f"seed = 5\n[release]\nlicence = 'CC0-1.0'\ncreator = {json.dumps(awkward)[:-1]}\"\n", encoding="utf-8"
+        f"seed = 5\n[release]\nlicence = 'CC0-1.0'\nname = 'from-file'\ncreator = {json.dumps(awkward)[:-1]}\"\n",
+        encoding="utf-8",
     )
     changed = ("--set", "self_train.iterations=2", "--set", 'self_train.variants=["C"]')
-    ran = here("build", "--config", config, *changed, "--show-config")
+    ran = here("build", "--config", config, *changed, "--show-config", cwd=tmp_path)
     assert ran.code == 0, ran.err
+    assert [path.name for path in tmp_path.iterdir()] == ["settings.toml"]
+    assert f'name = "from-file"  # {config}' in ran.out, "a file goes before the settings that fit the sample"
     shown = tmp_path / "shown.toml"
     shown.write_text(ran.out, encoding="utf-8")
     resolved = resolve(shown)

@@ -379,7 +379,7 @@ def test_a_pack_quotes_reviews_in_their_own_script_and_proposes_no_markup(tmp_pa
     assert "鱼缸" in proposals and not any(word.isascii() for word in proposals)
     assert proposals["鱼缸"].sentence == "这个【鱼缸】很干净，水草 漂亮"
     (row,) = [row for row in SheetBook(tmp_path / "pet").list()["rows"] if row["word"] == "鱼缸"]
-    assert row["evidence"] == ["这个【鱼缸】很干净，水草 漂亮"]
+    assert row["sentence"] == "这个【鱼缸】很干净，水草 漂亮"
 
 
 @pytest.mark.parametrize("text", ["價格 <3 很好 > 別家", "a < b & c", "&很好；", "好吃>_<推薦"])
@@ -390,7 +390,7 @@ def test_what_people_write_is_no_markup(text: str) -> None:
 def test_the_page_of_a_pack_keeps_answers_and_names_classes(pack: Path) -> None:
     book = SheetBook(pack)
     rows = {row["word"]: row for row in book.list()["rows"]}
-    assert "【魚缸】" in rows["魚缸"]["evidence"][0]
+    assert "【魚缸】" in rows["魚缸"]["sentence"]
     for row in rows.values():
         taken = row["word"] in ("魚缸", "珊瑚")
         book.answer({"place": row["place"], "answer": "yes" if taken else "no", "meaning": row["meaning"]})
@@ -568,18 +568,6 @@ def test_every_third_proposal_is_an_opinion() -> None:
     assert [row.kind for row in order_proposals(rows)] == ["aspect", "aspect", "opinion"] * 3
 
 
-def test_unknown_words_go_into_the_sheet_to_be_answered(tmp_path: Path) -> None:
-    write_rows(tmp_path / "pond", "aspect;珊瑚;thing;;;;;;")
-    command("accept", tmp_path / "pond")
-    path = tmp_path / "reviews.csv"
-    path.write_text("text\n服務親切，海葵在缸裡\n海葵在缸裡\n", encoding="utf-8")
-    for new in ("2 words", "0 words"):
-        told = command("check", tmp_path / "pond", "--reviews", path, "--to-sheet")
-        assert f"{new} to answer" in told
-    (row,) = [row for row in read_sheet(tmp_path / "pond") if row.word == "海葵"]
-    assert (row.kind, row.confidence, row.is_taken, row.reviews) == ("aspect", 0.0, False, 2)
-
-
 def test_a_domain_starts_with_labels_by_one_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "pond.csv"
@@ -694,7 +682,7 @@ def test_what_a_person_states_wins_over_a_proposal_and_two_statements_are_an_err
 
 def test_a_sheet_with_other_columns_or_an_open_quote_is_refused(tmp_path: Path) -> None:
     write_rows(tmp_path / "stay", 'aspect;"跳水池;stay.other;;;;;;', "opinion;療癒;POS;;;;;;")
-    with pytest.raises(ResourceError, match=r"candidates\.csv: broken CSV \(unexpected end of data\); keep"):
+    with pytest.raises(ResourceError, match=r"candidates\.csv: broken CSV \(unexpected end of data\); save it as"):
         command("accept", tmp_path / "stay")
     (tmp_path / "stay" / "candidates.csv").write_text("kind,word,note\n", encoding="utf-8")
     with pytest.raises(ResourceError, match="the columns are kind, word, note; keep these: kind, word, meaning"):
@@ -804,5 +792,5 @@ def test_files_in_another_encoding_or_with_two_texts_are_read_as_the_message_say
 
 def test_a_sheet_that_is_not_utf8_is_one_line(pack: Path) -> None:
     (pack / "candidates.csv").write_bytes((pack / "candidates.csv").read_text(encoding="utf-8-sig").encode("utf-16"))
-    with pytest.raises(ResourceError, match=r"candidates\.csv: is not UTF-8; save the sheet as CSV UTF-8"):
+    with pytest.raises(ResourceError, match=r"candidates\.csv: is not UTF-8; save it as CSV UTF-8"):
         command("accept", pack)

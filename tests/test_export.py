@@ -232,9 +232,8 @@ def test_answers_of_all_three_kinds_are_read_alike(tmp_path: Path) -> None:
         dimabsa,
         json.loads(research.paper_line(7, TEXT, [SALT])),
     ):
-        found = answers.read(written(tmp_path, row))
+        found = answers.load(written(tmp_path, row)).read()
         assert found.answers == {"7": [("湯頭", "不會鹹", "POS")]}
-        assert found.texts == ({} if "text" not in row and "Text" not in row and "question" not in row else {"7": TEXT})
         assert found.null == 0
 
 
@@ -242,14 +241,14 @@ def test_the_full_opinion_is_read_where_it_is_asked_for_and_there_is_one(tmp_pat
     path = written(
         tmp_path, {"id": "7", "triplets": [extracted(SALT), {"aspect": "店", "opinion": "小", "polarity": "NEG"}]}
     )
-    assert answers.read(path, "opinion_full").answers["7"] == [("湯頭", "不會太鹹", "POS"), ("店", "小", "NEG")]
+    assert answers.load(path).read("opinion_full").answers["7"] == [("湯頭", "不會太鹹", "POS"), ("店", "小", "NEG")]
 
 
 def test_triplets_with_a_null_part_are_left_out_and_counted(tmp_path: Path) -> None:
     triplets = [
         {"Aspect": a, "Opinion": o, "Polarity": "NEG"} for a, o in (("NULL", "貴"), ("店", "NULL"), ("店", "小"))
     ]
-    found = answers.read(written(tmp_path, {"ID": "1", "Text": "x", "Triplet": triplets}))
+    found = answers.load(written(tmp_path, {"ID": "1", "Text": "x", "Triplet": triplets})).read()
     assert (found.answers, found.null) == ({"1": [("店", "小", "NEG")]}, 2)
 
 
@@ -277,7 +276,7 @@ def test_answers_that_cannot_be_read_are_named_with_their_line(
     tmp_path: Path, rows: list[object], message: str
 ) -> None:
     with pytest.raises(InputError) as caught:
-        answers.read(written(tmp_path, *rows))
+        answers.load(written(tmp_path, *rows)).read()
     assert str(caught.value).replace(f"{tmp_path}/", "").startswith(message)
 
 
@@ -285,7 +284,7 @@ def test_a_file_of_answers_that_is_missing_or_no_utf_8_is_one_clear_line(tmp_pat
     (tmp_path / "latin").write_bytes(b"\xa4\xa4")
     for name in ("none", "latin"):
         with pytest.raises(InputError, match=f"{name}: cannot be read: "):
-            answers.read(tmp_path / name)
+            answers.load(tmp_path / name).read()
 
 
 # ---- a small release, made by hand

@@ -77,13 +77,11 @@ def test_without_labels_the_weights_are_those_shipped(shipped: Combiner) -> None
     assert shipped.adapt([], []) == shipped
 
 
-def test_the_gain_is_shown_for_each_size_and_the_rule_can_be_added(here: Command, tmp_path: Path) -> None:
-    gold, folder = write_gold(tmp_path / "gold.jsonl"), tmp_path / "taught"
-    ran = here("gain", "--gold", gold, "--splits", "2", "--write", folder)
+def test_the_gain_is_shown_for_each_size(here: Command, tmp_path: Path) -> None:
+    ran = here("gain", "--gold", write_gold(tmp_path / "gold.jsonl"), "--splits", "2")
     assert ran.code == 0, ran.err
     assert "24 labelled reviews, 2 random halves" in ran.out
     assert ran.out.splitlines()[2].split()[0] == "12"
-    assert "0 rules changed, 0 aspects learnt" in ran.out and not folder.exists()
     named = [line.split("  ")[0] for line in ran.out.splitlines()]
     assert {"aspects", "rules switched off", "weights", "release.whole_products=drop"} <= set(named)
     assert "the labels move no weights: F1 stays" in ran.out.splitlines(), "rules and reader find all of it"
@@ -134,12 +132,13 @@ def label_first(word: str, opinion: str, number: int) -> dict[str, object]:
 def test_an_aspect_is_learnt_where_labels_of_two_reviews_name_it(here: Command, tmp_path: Path) -> None:
     rows = [label_first("啾啾仔", "好吃", n) for n in range(12)]
     rows += [{"id": f"r{n}", "text": f"叭叭在{n}號桌", "triplets": []} for n in range(12)]
-    path, folder = tmp_path / "gold.jsonl", tmp_path / "taught"
+    path, work = tmp_path / "gold.jsonl", tmp_path / "w"
+    work.mkdir()
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    ran = here("gain", "--gold", path, "--splits", "1", "--write", folder)
+    ran = here("gain", "--gold", path, "--workdir", work, "--splits", "1", "--teach")
     assert ran.code == 0, ran.err
     assert "1 aspect learnt" in ran.out and "aspects learnt: 啾啾仔" in ran.out
-    lexicon = Folders(imported=(folder / "lexicons",)).load_lexicon()
+    lexicon = folders_in(work).load_lexicon()
     assert "啾啾仔" in lexicon.aspects and "叭叭" not in lexicon.aspects
 
 
@@ -295,9 +294,7 @@ def test_a_working_directory_that_is_taught_builds_with_it_and_forgets_it(here: 
     assert held == [[("紅茶", "POS"), ("水餃", "NEG")], [("紅茶", "POS")]]
     kept = [json.loads(line) for line in (work / "taught.jsonl").read_text(encoding="utf-8").splitlines()]
     assert len(kept) == 60 and all(row["triplets"] and row["text"] for row in kept), "labels for the taggers"
-    told = here(
-        "gain", "--gold", gold, "--workdir", work, "--splits", "1", "--teach", "--write", tmp_path / "w", "--json"
-    )
+    told = here("gain", "--gold", gold, "--workdir", work, "--splits", "1", "--teach", "--json")
     made = json.loads(told.out)
     assert list(made) == ["rows", "parts", "switches", "weighed", "by_weights"] and made["weighed"] is True
     assert len((work / "taught.jsonl").read_text(encoding="utf-8").splitlines()) == 60, "labels do not count twice"
@@ -327,7 +324,7 @@ def test_a_rule_that_is_wrong_here_is_switched_off_and_three_labels_are_not_enou
     (record,) = find_wrong_rules(many, reader, rules)
     assert (record.name, record.right, record.triplets) == ("attributive", 0, 24)
     lessons = Lessons({}, (record,))
-    write_lessons(lessons, rules, tmp_path / "rules", tmp_path / "lexicons")
+    write_lessons(lessons, rules, tmp_path)
     changed = Folders(added_rules=(tmp_path / "rules",)).load_rules()
     engine = make_engine(reader.lexicon, changed, "natural")
     assert [t.rule for t in extract(engine, reader.read(["好吃的水餃有三種"])[0])] != ["attributive"]

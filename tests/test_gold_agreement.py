@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import pytest
@@ -112,7 +111,7 @@ def disputed(tmp_path: Path) -> tuple[Path, Pool]:
 def test_disputes_are_labels_corrections_and_lonely_finds(disputed: tuple[Path, Pool]) -> None:
     workdir, pool = disputed
     _, listed = labelling.queue(workdir, None)
-    said = {one.candidate.triplet.aspect.text: one.answers for one in listed}
+    said = {one.triplet.aspect.text: answers for _, _, one, answers in listed}
     assert said == {"湯頭": "amy YY · bo NX", "店員": "bo YY", "=湯": "amy YY · bo YY → 湯"}
     _, found, total, open_ = labelling.agree(workdir, None)
     assert (total, open_) == (3, 3)
@@ -148,40 +147,6 @@ def test_three_people_decide_by_majority(disputed: tuple[Path, Pool]) -> None:
     assert (label.label, how) == ("NX", "majority")
 
 
-@pytest.mark.parametrize("ending", ["csv", "xlsx"])
-def test_decisions_come_back_from_a_sheet_and_settle_the_disputes(
-    ending: str, disputed: tuple[Path, Pool], tmp_path: Path, here: Command
-) -> None:
-    workdir, pool = disputed
-    file = tmp_path / f"disputes.{ending}"
-    assert "3 disputes" in here("annotate", "adjudicate", "--export", file, "--workdir", workdir).out
-    if ending == "xlsx":
-        from openpyxl import load_workbook
-
-        book = load_workbook(file)
-        sheet = book["labels"]
-        column = {cell.value: cell.column for cell in sheet[1]}
-        for row in range(2, sheet.max_row + 1):
-            sheet.cell(row, column["label"]).value = "NX"
-        book.save(file)
-    else:
-        with file.open(encoding="utf-8-sig", newline="") as handle:
-            rows = list(csv.DictReader(handle))
-        assert {row["said"] for row in rows} == {"amy YY · bo NX", "bo YY", "amy YY · bo YY → 湯"}
-        with file.open("w", encoding="utf-8-sig", newline="") as handle:
-            writer = csv.DictWriter(handle, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(row | {"label": "NX"} for row in rows)
-    ran = here("annotate", "adjudicate", "--import", file, "--annotator", "judge judy", "--workdir", workdir)
-    assert ran.code == 0, ran.err
-    assert "3 labels of judge judy" in ran.out
-    assert "0 disputes to decide" in here("annotate", "adjudicate", "--workdir", workdir).out
-    with db.reading(workdir) as connection:
-        final = gold.final(connection, pool.id)
-        assert "judge judy" not in gold.of_pool(connection, pool.id)
-    assert sorted(how for _, how in final.values()) == ["adjudicated"] * 3 + ["agreed"] * 8
-
-
 def test_the_commands_show_agreement_and_disputes(disputed: tuple[Path, Pool], here: Command) -> None:
     workdir, pool = disputed
     ran = here("annotate", "agreement", "--workdir", workdir)
@@ -191,7 +156,8 @@ def test_the_commands_show_agreement_and_disputes(disputed: tuple[Path, Pool], h
     listed = here("annotate", "adjudicate", "--workdir", workdir).out
     assert "amy YY · bo NX" in listed
     assert "3 disputes to decide" in listed
-    assert "does not end in" not in here("annotate", "adjudicate", "--export", "x.json", "--workdir", workdir).error
+    gone = here("annotate", "adjudicate", "--export", "x.csv", "--workdir", workdir)
+    assert "`builder gold annotate serve --adjudicate --annotator NAME` decides" in gone.error
 
 
 @pytest.mark.parametrize("command", ["agreement", "adjudicate"])
@@ -202,10 +168,3 @@ def test_all_rows_are_shown_however_many(
     whole = here("annotate", command, "--workdir", workdir)
     monkeypatch.setattr("builder.cli.options.PRINTED", 1)
     assert here("annotate", command, "--workdir", workdir) == whole
-
-
-@pytest.mark.parametrize("option", ["--export", "--import"])
-def test_json_of_a_sheet_is_refused(option: str, disputed: tuple[Path, Pool], here: Command) -> None:
-    ran = here("annotate", "adjudicate", option, "x.csv", "--json", "--workdir", disputed[0])
-    assert ran.code == 2 and "leave out --export and --import" in ran.err
-    assert not ran.out

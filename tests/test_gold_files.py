@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from builder.core.errors import ConfigError, InputError
 from builder.core.records import Candidate, Label, Pool
-from builder.gold.file_formats import FORMATS, named, recognised
+from builder.gold.file_formats import FORMATS, format_of
 from builder.gold.items import MentionError, from_utf16, locate, shown, to_utf16
 from builder.gold.sheet import escaped, unescaped
 from builder.store import db, gold, pools
@@ -82,14 +82,14 @@ def test_what_is_exported_with_labels_comes_back_the_same(
 ) -> None:
     workdir, bare, pool = labelled
     shutil.copytree(bare, tmp_path / "w")
-    file = tmp_path / f"file{FORMATS[name].ending}"
-    export(workdir, None, file, FORMATS[name], "amy")
-    done = import_labels(tmp_path / "w", None, file, FORMATS[name], "amy")
+    file = tmp_path / f"file{name}"
+    export(workdir, None, file, "amy")
+    done = import_labels(tmp_path / "w", None, file, "amy")
     assert done.faults == ()
     assert (done.labels, done.changed, done.missing, done.checked, done.open) == (7, 0, 2, 1, 3)
     due, got = everything(workdir, pool.id), everything(tmp_path / "w", pool.id)
     assert got == due
-    again = import_labels(tmp_path / "w", None, file, FORMATS[name], "amy")
+    again = import_labels(tmp_path / "w", None, file, "amy")
     assert (again.labels, again.changed) == (7, 0)
     assert everything(tmp_path / "w", pool.id) == due
 
@@ -97,19 +97,19 @@ def test_what_is_exported_with_labels_comes_back_the_same(
 @pytest.mark.parametrize("name", FORMAT_NAMES)
 def test_an_untouched_file_holds_no_label(name: str, labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
     _, bare, pool = labelled
-    file = tmp_path / f"file{FORMATS[name].ending}"
-    assert export(bare, None, file, FORMATS[name]) == (pool.id, 10)
-    done = import_labels(bare, None, file, FORMATS[name], "amy")
+    file = tmp_path / f"file{name}"
+    assert export(bare, None, file) == (pool.id, 10)
+    done = import_labels(bare, None, file, "amy")
     assert (done.labels, done.missing, done.checked, done.open, done.faults) == (0, 0, 0, 10, ())
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in FORMAT_NAMES if name != "xlsx"]
+    "name", [name for name in FORMAT_NAMES if name != ".xlsx"]
 )  # a workbook holds the time it was made
 def test_two_exports_are_the_same_bytes(name: str, labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
-    files = [tmp_path / f"{n}{FORMATS[name].ending}" for n in "ab"]
+    files = [tmp_path / f"{n}{name}" for n in "ab"]
     for file in files:
-        export(labelled[0], None, file, FORMATS[name], "amy")
+        export(labelled[0], None, file, "amy")
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
@@ -117,7 +117,7 @@ def test_no_cell_of_a_sheet_starts_as_a_formula_does(labelled: tuple[Path, Path,
     from openpyxl import load_workbook
 
     for name in ("csv", "xlsx"):
-        export(labelled[0], None, tmp_path / f"a.{name}", FORMATS[name], "amy")
+        export(labelled[0], None, tmp_path / f"a.{name}", "amy")
     with (tmp_path / "a.csv").open(encoding="utf-8-sig", newline="") as file:
         cells = [cell for row in csv.reader(file) for cell in row]
     sheet = load_workbook(tmp_path / "a.xlsx")["labels"]
@@ -148,31 +148,21 @@ def test_an_offset_inside_a_character_is_refused() -> None:
         from_utf16("\U0001f35c湯", [1])
 
 
-def test_label_studio_counts_utf16_units_and_argilla_code_points(
-    labelled: tuple[Path, Path, Pool], tmp_path: Path
-) -> None:
+def test_label_studio_counts_utf16_units(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
     soup = TEXTS[0]
-    for name in ("label-studio", "argilla"):
-        export(labelled[1], None, tmp_path / f"{name}{FORMATS[name].ending}", FORMATS[name])
-    tasks = json.loads((tmp_path / "label-studio.json").read_text(encoding="utf-8"))
+    export(labelled[1], None, tmp_path / "a.json")
+    tasks = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
     task = next(one for one in tasks if one["data"]["text"] == soup and one["data"]["aspect"] == "店員態度")
     value = task["predictions"][0]["result"][0]["value"]
     units = soup.encode("utf-16-le")
     assert units[2 * value["start"] : 2 * value["end"]].decode("utf-16-le") == "店員態度" == value["text"]
     assert value["start"] != soup.index("店員態度")
-    records = json.loads((tmp_path / "argilla.json").read_text(encoding="utf-8"))
-    record = next(one for one in records if one["metadata"].get("aspect") == "店員態度")
-    assert [soup[one["start"] : one["end"]] for one in record["suggestions"]["spans"]["value"]] == [
-        "店員態度",
-        "不會",
-        "好",
-    ]
 
 
 def test_label_studio_gets_its_labelling_config(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
     from xml.etree import ElementTree
 
-    export(labelled[1], None, tmp_path / "a.json", FORMATS["label-studio"])
+    export(labelled[1], None, tmp_path / "a.json")
     config = ElementTree.parse(tmp_path / "a.config.xml").getroot()
     assert {one.get("value") for one in config.iter("Choice")} >= {"YY", "YN", "NX", "unsure", "POS"}
     results = [
@@ -189,7 +179,7 @@ def test_label_studio_names_several_annotators_itself(labelled: tuple[Path, Path
     _, bare, pool = labelled
     shutil.copytree(bare, tmp_path / "w")
     file = tmp_path / "a.json"
-    export(tmp_path / "w", None, file, FORMATS["label-studio"])
+    export(tmp_path / "w", None, file)
     tasks = json.loads(file.read_text(encoding="utf-8"))
     choice = {"from_name": "label", "to_name": "text", "type": "choices"}
     tasks[0]["annotations"] = [
@@ -198,7 +188,7 @@ def test_label_studio_names_several_annotators_itself(labelled: tuple[Path, Path
         {"completed_by": {"id": 9}, "was_cancelled": True, "result": []},
     ]
     file.write_text(json.dumps(tasks), encoding="utf-8")
-    assert import_labels(tmp_path / "w", None, file, FORMATS["label-studio"]).annotators == (
+    assert import_labels(tmp_path / "w", None, file).annotators == (
         "bo@example.org",
         "label-studio:7",
         "label-studio:9",
@@ -217,7 +207,7 @@ def edited(folder: Path, labelled: tuple[Path, Path, Pool], edit: Edit) -> tuple
     """(working directory, a sheet of its pool as `edit` leaves it)."""
     shutil.copytree(labelled[1], folder / "w")
     file = folder / "sheet.csv"
-    export(folder / "w", None, file, FORMATS["csv"])
+    export(folder / "w", None, file)
     with file.open(encoding="utf-8-sig", newline="") as handle:
         reader = csv.DictReader(handle)
         rows, names = list(reader), list(reader.fieldnames or ())
@@ -298,11 +288,11 @@ def test_a_bad_row_is_told_with_its_number_and_nothing_is_imported(
         edit(rows)
 
     workdir, file = edited(tmp_path, labelled, both)
-    done = import_labels(workdir, None, file, FORMATS["csv"], "amy")
+    done = import_labels(workdir, None, file, "amy")
     assert [message in str(one) for one in done.faults] == [True], done.faults
     with file.open(encoding="utf-8-sig", newline="") as handle:
         after = list(csv.reader(handle))
-    export(workdir, None, tmp_path / "before.csv", FORMATS["csv"])
+    export(workdir, None, tmp_path / "before.csv")
     with (tmp_path / "before.csv").open(encoding="utf-8-sig", newline="") as handle:
         before = [*csv.reader(handle), []]
     differ = [n for n, (old, new) in enumerate(zip(before, after, strict=False), 1) if old != new and "'+麵" not in old]
@@ -326,7 +316,7 @@ def test_every_bad_row_is_told(labelled: tuple[Path, Path, Pool], tmp_path: Path
 def test_a_sheet_of_another_pool_is_refused(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
     workdir, file = edited(tmp_path, labelled, put("湯頭", pool="0123456789ab", label="YY"))
     with pytest.raises(InputError, match="belongs to pool '0123456789ab', not to "):
-        import_labels(workdir, None, file, FORMATS["csv"], "amy")
+        import_labels(workdir, None, file, "amy")
 
 
 def test_two_different_labels_of_a_candidate_in_one_sheet_are_refused(
@@ -337,7 +327,7 @@ def test_two_different_labels_of_a_candidate_in_one_sheet_are_refused(
         rows.append(at(rows, "湯頭") | {"label": "NX"})
 
     workdir, file = edited(tmp_path, labelled, edit)
-    (fault,) = import_labels(workdir, None, file, FORMATS["csv"], "amy").faults
+    (fault,) = import_labels(workdir, None, file, "amy").faults
     assert "has another label at sheet.csv row" in str(fault)
 
 
@@ -349,7 +339,7 @@ def test_a_missing_triplet_may_be_written_in_plain_words_and_where_corrections_s
     cells: dict[str, str], labelled: tuple[Path, Path, Pool], tmp_path: Path
 ) -> None:
     workdir, file = edited(tmp_path, labelled, added(**cells))
-    done = import_labels(workdir, None, file, FORMATS["csv"], "amy")
+    done = import_labels(workdir, None, file, "amy")
     assert (done.missing, done.faults) == (1, ())
     found, _ = everything(workdir, labelled[2].id)  # type: ignore[misc]
     assert list(found) == [("r3", (((10, 12),), ((12, 15),), "POS"))]
@@ -361,16 +351,16 @@ def test_semicolons_of_a_spreadsheet_are_read(labelled: tuple[Path, Path, Pool],
         rows = list(csv.reader(handle))
     with file.open("w", encoding="utf-8", newline="") as handle:
         csv.writer(handle, delimiter=";").writerows(rows)
-    assert import_labels(workdir, None, file, FORMATS["csv"], "amy").labels == 1
+    assert import_labels(workdir, None, file, "amy").labels == 1
 
 
 def test_a_file_that_is_there_is_not_written_over(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("somebody's work", encoding="utf-8")
     with pytest.raises(InputError, match="may hold labels"):
-        export(labelled[1], None, file, FORMATS["csv"])
+        export(labelled[1], None, file)
     assert file.read_text(encoding="utf-8") == "somebody's work"
-    export(labelled[1], None, file, FORMATS["csv"], force=True)
+    export(labelled[1], None, file, force=True)
     assert [one.name for one in tmp_path.iterdir()] == ["a.csv"]
 
 
@@ -387,12 +377,12 @@ def test_a_file_that_is_there_is_not_written_over(labelled: tuple[Path, Path, Po
             "elements of XML",
         ),
         ("a.xlsx", workbook("<worksheet><sheetData><row></c></sheetData></worksheet>"), "broken XLSX"),
-        ("a.jsonl", b"{nonsense", "not JSON"),
-        ("a.jsonl", b"[" * 100_000, "not JSON .nested too deeply"),
-        ("a.jsonl", b'{"a":' * 100_000, "not JSON .nested too deeply"),
-        ("a.jsonl", b"9" * 5_000, "not JSON .a number has over 4,300 digits"),
-        ("a.jsonl", b"[1, 2]", "a int where an object is due"),
-        ("a.jsonl", b"", "no rows"),
+        ("a.json", b"{nonsense", "not JSON"),
+        ("a.json", b"[" * 100_000, "not JSON .nested too deeply"),
+        ("a.json", b'{"a":' * 100_000, "not JSON .nested too deeply"),
+        ("a.json", b"9" * 5_000, "not JSON .a number has over 4,300 digits"),
+        ("a.json", b"[1, 2]", "no list of objects"),
+        ("a.json", b"[]", "no rows"),
     ],
     ids=lambda value: str(value)[:30],
 )
@@ -402,89 +392,17 @@ def test_a_file_that_is_no_sheet_is_refused(
     file = tmp_path / name
     file.write_bytes(content)
     with pytest.raises(InputError, match=message):
-        import_labels(labelled[1], None, file, named("argilla" if file.suffix == ".jsonl" else None, file), "amy")
+        import_labels(labelled[1], None, file, "amy")
 
 
-def from_argilla(record: dict[str, object], **answers: tuple[object, str, str]) -> dict[str, object]:
-    """A row of `dataset.records.to_list(flatten=True)` of Argilla 2.8. An answer is (value, user, status)."""
-    row = {"id": record["id"], "status": "completed", "_server_id": f"s-{record['id']}"}
-    row |= record["fields"] | record["metadata"]  # type: ignore[operator]
-    for name in ("label", "polarity", "spans", "missing", "note"):
-        parts = zip(*[answers[name]], strict=True) if name in answers else (None, None, None)
-        value, user, status = [part and list(part) for part in parts]
-        row |= {f"{name}.responses": value, f"{name}.responses.users": user, f"{name}.responses.status": status}
-    return row
-
-
-def argilla_records(workdir: Path, tmp_path: Path) -> list[dict[str, object]]:
-    """The records of the pool as they are given to Argilla."""
-    export(workdir, None, tmp_path / "a.json", FORMATS["argilla"])
-    records: list[dict[str, object]] = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
-    return records
-
-
-def test_of_argilla_only_submitted_answers_are_taken(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
-    _, bare, pool = labelled
-    shutil.copytree(bare, tmp_path / "w")
-    records = argilla_records(bare, tmp_path)
-    candidates = [record for record in records if record["metadata"]["candidate"]]  # type: ignore[index]
-    empty = next(record for record in records if not record["metadata"]["candidate"])  # type: ignore[index]
-    rows = [
-        from_argilla(candidates[0], label=("YY", "u1", "submitted")),
-        from_argilla(candidates[1], label=("NX", "u1", "draft")),
-        from_argilla(candidates[2], label=("NX", "u2", "discarded")),
-        from_argilla(empty, label=("none", "u1", "submitted")),
-    ]
-    file = tmp_path / "labelled.json"
-    file.write_text(json.dumps(rows), encoding="utf-8")
-    done = import_labels(tmp_path / "w", None, file, recognised(None, file))
-    assert (done.labels, done.checked, done.annotators, done.faults) == (1, 1, ("argilla:u1",), ())
-    with db.reading(tmp_path / "w") as connection:
-        labels = gold.of_pool(connection, pool.id, "human")
-    assert [label.label for label in labels["argilla:u1"].values()] == ["YY"]
-
-
-def test_an_argilla_file_that_hides_drafts_is_refused(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
-    """`records.to_json` writes drafts and what was discarded as it writes what was submitted."""
-    record = argilla_records(labelled[1], tmp_path)[0]
-    record |= {"_server_id": "s", "status": "pending", "responses": {"label": [{"value": "NX", "user_id": "u1"}]}}
-    (tmp_path / "labelled.json").write_text(json.dumps([record]), encoding="utf-8")
-    faults = import_labels(labelled[1], None, tmp_path / "labelled.json", FORMATS["argilla"]).faults
-    assert [str(fault) for fault in faults] == [
-        "labelled.json record 1: it does not say whether its answers were submitted; write the export with "
-        "json.dump(dataset.records.to_list(flatten=True), file)"
-    ]
-
-
-def test_argilla_gets_the_settings_of_its_dataset(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
-    """An Argilla server refuses questions without one that is required, a name used twice, and unknown users."""
-    export(labelled[0], None, tmp_path / "a.json", FORMATS["argilla"], "amy")
-    settings = json.loads((tmp_path / "a.settings.json").read_text(encoding="utf-8"))
-    records = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
-    names = [one["name"] for part in ("fields", "questions", "metadata") for one in settings[part]]
-    assert len(names) == len(set(names))
-    questions = {one["name"]: one for one in settings["questions"]}
-    assert [name for name, one in questions.items() if one["required"]] == ["label"]
-    assert {option["value"] for option in questions["label"]["settings"]["options"]} == {
-        "YY", "YN", "NX", "unsure", "none"
-    }  # fmt: skip
-    assert {one["name"] for one in settings["fields"]} == set(records[0]["fields"])
-    assert {name for record in records for name in record["suggestions"]} == set(questions)
-    assert not [record for record in records if record["responses"]]
-
-
-@pytest.mark.parametrize("name", ["label-studio", "argilla"])
-@pytest.mark.parametrize(
-    "record",
-    [{"data": 3}, {"annotations": 3, "data": {}}],
-)
+@pytest.mark.parametrize("record", [{"data": 3}, {"annotations": 3, "data": {}}])
 def test_a_record_that_no_tool_wrote_is_a_fault_or_belongs_to_no_pool(
-    name: str, record: object, labelled: tuple[Path, Path, Pool], tmp_path: Path
+    record: object, labelled: tuple[Path, Path, Pool], tmp_path: Path
 ) -> None:
-    file = tmp_path / f"a{FORMATS[name].ending}"
+    file = tmp_path / "a.json"
     file.write_text(json.dumps([record]), encoding="utf-8")
     try:
-        done = import_labels(labelled[1], None, file, FORMATS[name], "amy")
+        done = import_labels(labelled[1], None, file, "amy")
     except InputError as error:
         assert "it names no pool" in str(error)
         assert "`builder gold annotate export` writes what comes back" in str(error)
@@ -502,7 +420,7 @@ def test_who_filled_in_a_sheet_must_be_said_and_cannot_be_a_machine(
         ("a\nb", "no name of an annotator"),
     ):
         with pytest.raises(ConfigError, match=message):
-            import_labels(workdir, None, file, FORMATS["csv"], name)
+            import_labels(workdir, None, file, name)
     assert everything(workdir, labelled[2].id) == ({}, set())
 
 
@@ -517,29 +435,18 @@ def test_a_mention_says_where_words_stand() -> None:
             locate(text, wrong)
 
 
-def test_the_format_is_told_by_the_ending_where_it_can_be() -> None:
-    assert named(None, Path("a.XLSX")) is FORMATS["xlsx"]
-    assert named("argilla", Path("a.json")) is FORMATS["argilla"]
-    with pytest.raises(ConfigError, match="--format"):
-        named(None, Path("a.json"))
+def test_the_format_is_told_by_the_ending() -> None:
+    assert format_of(Path("a.XLSX")) is FORMATS[".xlsx"]
+    with pytest.raises(ConfigError, match=r"which format is a\.jsonl.*\.json for Label Studio"):
+        format_of(Path("a.jsonl"))
 
 
-@pytest.mark.parametrize("name", ["label-studio", "argilla"])
-def test_a_file_of_a_tool_is_recognised_by_what_is_in_it(
-    name: str, labelled: tuple[Path, Path, Pool], tmp_path: Path
+def test_the_export_of_label_studio_that_drops_relations_is_refused(
+    labelled: tuple[Path, Path, Pool], tmp_path: Path
 ) -> None:
-    file = tmp_path / f"exported{FORMATS[name].ending}"
-    export(labelled[0], None, file, FORMATS[name], "amy")
-    assert recognised(None, file) is FORMATS[name]
-
-
-def test_a_file_of_no_tool_is_an_error_that_names_the_formats(tmp_path: Path) -> None:
-    (tmp_path / "x.json").write_text('[{"sentence": "x"}]', encoding="utf-8")
     (tmp_path / "min.json").write_text('[{"text": "x", "pool": "p", "annotation_id": 3}]', encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"which format is x\.json.*csv\|xlsx\|label-studio"):
-        recognised(None, tmp_path / "x.json")
     with pytest.raises(InputError, match="JSON-MIN, which drops relations"):
-        recognised(None, tmp_path / "min.json")
+        import_labels(labelled[1], None, tmp_path / "min.json", "amy")
 
 
 def test_candidates_that_a_file_does_not_hold_are_still_open(
@@ -549,7 +456,7 @@ def test_candidates_that_a_file_does_not_hold_are_still_open(
     _, bare, pool = labelled
     shutil.copytree(bare, tmp_path / "w")
     file = tmp_path / "exported.json"
-    export(labelled[0], None, file, FORMATS["label-studio"], "amy")
+    export(labelled[0], None, file, "amy")
     tasks = [task for task in json.loads(file.read_text(encoding="utf-8")) if task.get("annotations")]
     answered = [task for task in tasks if task["data"]["candidate"]][:2]
     file.write_text(json.dumps(answered), encoding="utf-8")

@@ -20,7 +20,7 @@ from goldwork import TEXTS, by_name, pooled
 
 from builder.cli.annotate import serve
 from builder.core.records import Label, Pool
-from builder.gold.items import order_reviews
+from builder.gold.items import ORDERS
 from builder.gold.server import KeyDoor, LabelSite, PasswordDoor, Passwords, app
 from builder.pages.annotation_page import DatabaseBook
 from builder.store import db, gold, pools
@@ -202,7 +202,7 @@ def test_the_server_listens_on_this_machine_alone(page: Page) -> None:
 def test_the_keyboard_labels_corrects_adds_and_takes_back(shown: Page, browser: Browser) -> None:
     assert browser.text("#text").split() == shown.pool.reviews[0].text.split()
     browser.press("1", "2", "3", "0")
-    listed = [one for review in order_reviews(shown.pool, "pool", {}) for one in review.candidates or (None,)][:4]
+    listed = [one for review in ORDERS["pool"](shown.pool, {}) for one in review.candidates or (None,)][:4]
     assert [shown.said()[one.id].label for one in listed if one] == [
         due for one, due in zip(listed, ("YY", "YN", "NX", None), strict=True) if one
     ]

@@ -15,7 +15,7 @@ from goldwork import TEXTS, by_name, pooled, proposals, work
 from builder.core.errors import ConfigError, InputError, QueryError, WorkdirError
 from builder.core.records import Label, Pool
 from builder.engine.reader import Recipe, make_reader
-from builder.gold.items import BREAK, ORDERS, labels_per_hour, order_reviews, uncertainty
+from builder.gold.items import BREAK, ORDERS, labels_per_hour, uncertainty
 from builder.gold.pool import PoolSettings, shares
 from builder.pipeline import layers
 from builder.store import db, gold, pools, reviews
@@ -185,7 +185,7 @@ def test_what_all_systems_propose_with_confidence_is_least_uncertain(made: tuple
 
 def test_the_order_uncertain_begins_with_what_systems_disagree_about(made: tuple[Path, Pool]) -> None:
     _, pool = made
-    ordered = order_reviews(pool, "uncertain", {})
+    ordered = ORDERS["uncertain"](pool, {})
     assert sorted(review.id for review in ordered) == sorted(review.id for review in pool.reviews)
     assert not ordered[-1].candidates
     firsts = [review.candidates[0] for review in ordered if review.candidates]
@@ -201,13 +201,13 @@ def test_a_narrow_choice_of_the_rules_comes_before_a_clear_one(made: tuple[Path,
     review, soup = by_name(pool, TEXTS[0], "湯頭")
     for narrow in review.candidates:
         margins = {candidate.id: 9.0 for candidate in review.candidates} | {narrow.id: 0.0}
-        ordered = next(r for r in order_reviews(pool, "uncertain", margins) if r.id == review.id)
+        ordered = next(r for r in ORDERS["uncertain"](pool, margins) if r.id == review.id)
         assert ordered.candidates[0] == narrow
     assert soup in review.candidates
 
 
 def test_reviews_come_as_they_were_drawn_and_candidates_as_they_are_read(made: tuple[Path, Pool]) -> None:
-    ordered = order_reviews(made[1], "pool", {})
+    ordered = ORDERS["pool"](made[1], {})
     assert [review.id for review in ordered] == [review.id for review in made[1].reviews]
     for review, drawn in zip(ordered, made[1].reviews, strict=True):
         keys = [candidate.triplet.key for candidate in review.candidates]

@@ -11,7 +11,6 @@ import tomllib
 from importlib.metadata import metadata, packages_distributions
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
 
 import pytest
 import yaml
@@ -24,7 +23,6 @@ from builder.cli import main
 from builder.core import errors
 from builder.core.errors import DISTRIBUTION, install_command
 from builder.core.machine import choose_kernels
-from builder.gold import server
 from builder.pipeline import setup
 from builder.pipeline.setup import find_extra
 
@@ -127,15 +125,6 @@ def test_a_module_that_is_not_installed_is_one_line_that_installs_it(
     extra = find_extra(module)
     missing = f"builder: error: this needs {module}.part, which is not installed; "
     assert capsys.readouterr().err == f"{missing}`{install_command(str(extra))}` installs it\n"
-
-
-@pytest.mark.parametrize("module", ["starlette", "uvicorn"])
-def test_the_annotation_page_without_its_libraries_says_which_extra_brings_them(
-    module: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(errors.ConfigError, match=r"need uvicorn and starlette; pip install .*\[app\]'"):
-        server.serve(cast(Any, None), "ann", server.Place(), print)
 
 
 def test_the_extra_dev_brings_every_other_extra() -> None:

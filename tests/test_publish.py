@@ -22,8 +22,6 @@ from typing import Any
 import pytest
 from conftest import LAYOUTS, Command, LocalServer, environment
 
-from builder.core.errors import install_command
-
 hub = pytest.importorskip("huggingface_hub", reason="the extra publish is not installed")
 SECRET = "hf_secretSECRETsecretSECRETsecretSEC"
 REPOSITORY = "somebody/some-reviews"
@@ -340,15 +338,6 @@ def test_without_a_token_nothing_is_asked(
     monkeypatch.delenv("HF_TOKEN")
     assert "no token for the hub; set HF_TOKEN" in here("publish", release, "--repo", REPOSITORY, "--yes").error
     assert server.seen == []
-
-
-def test_without_the_extra_the_command_says_what_to_install(
-    here: Command, release: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert here("publish", release, "--repo", REPOSITORY).code == 0, "the dry run needs no client"
-    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    ran = here("publish", release, "--repo", REPOSITORY, "--yes")
-    assert ran.error == "publishing needs huggingface_hub; " + install_command("publish")
 
 
 @pytest.mark.parametrize("name", ["alone", "a/b/c", "a b/c", "../x", "a/..", ""])

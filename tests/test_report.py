@@ -17,7 +17,6 @@ import pytest
 from conftest import Built, Command
 
 from builder import build
-from builder.core.errors import ConfigError, install_command
 from builder.core.records import Element, Polarity, ReadWord, Reasons, Triplet, polarity_of
 from builder.engine import make_engine
 from builder.gold.metrics.systems import Settings
@@ -439,7 +438,7 @@ def test_a_build_that_has_only_begun_has_a_report_too(tmp_path: Path) -> None:
 def test_a_real_build_reports_itself(built: Built, here: Command, tmp_path: Path) -> None:
     ran = here("report", "--workdir", built.workdir, "--out", tmp_path / "a.html", "--samples", "20")
     assert ran.code == 0, ran.err
-    assert re.fullmatch(r".*a\.html: 13 sections, \d+ tables, \d+ without data yet, \d+ kB\n", ran.out)
+    assert re.fullmatch(r".*a\.html: 12 sections, \d+ tables, \d+ without data yet, \d+ kB\n", ran.out)
     text = Tags((tmp_path / "a.html").read_text(encoding="utf-8")).said
     assert "gold (not stated who labelled)" in text
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html"]
@@ -521,15 +520,6 @@ def test_pieces_of_a_text_are_the_text_and_follow_discontinuous_spans() -> None:
     assert "".join(part for part, _, _ in parts) == text
     assert parts == [("湯", True, ""), ("不會", False, "POS"), ("太", False, ""), ("鹹", False, "POS")]
     assert list(pieces("", ())) == []
-
-
-def test_without_the_extra_the_page_says_how_to_install_it(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    fix = f"{install_command('app')}, or use --markdown or --data"
-    with pytest.raises(ConfigError, match=re.escape(f"needs jinja2; {fix}")):
-        page(report)
 
 
 def test_tables_have_names_of_their_own(report: Report) -> None:

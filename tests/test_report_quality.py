@@ -75,12 +75,6 @@ def test_without_gold_nothing_is_called_quality(without: Report) -> None:
     assert "nobody knows which triplets are wrong" in text(without)
 
 
-def test_a_chart_of_one_dot_is_not_drawn(with_gold: Report, without: Report) -> None:
-    drawn = [table for report in (with_gold, without) for table in report.tables() if table.look == "interval"]
-    assert drawn and all(len(table.rows) != 1 for table in drawn)
-    assert 'class="dot"' in page(with_gold)
-
-
 def test_the_page_for_the_place_comes_before_that_for_the_data(with_gold: Report) -> None:
     assert [(section.name, section.part) for section in with_gold.sections if section.part] == [
         ("glance", "For the owner"),

@@ -261,27 +261,27 @@ def test_a_pattern_without_end_is_stopped_and_the_next_question_is_answered(work
         "牛肉麵很好吃",
         "牛肉麵我們昨天晚上七點半在那個很大的舊車站旁邊的小巷子裡跟他們兩個人一起坐著等了又等的時候好吃" * 2,
     )
-    assert worker.ask("list"), "it has loaded"
+    assert worker.ask("list_rules"), "it has loaded"
     worker._seconds = 2
     with pytest.raises(ResourceError, match="no answer within 2 seconds"):
-        worker.ask("try", endless)
+        worker.ask("try_rule", endless)
     worker._seconds = 60
-    assert worker.ask("try", OWN)["name"] == "odd-words"
+    assert worker.ask("try_rule", OWN)["name"] == "odd-words"
 
 
 def test_the_site_answers_an_error_with_its_line(worker: RuleWorker) -> None:
     site = rule_site(worker)
-    assert site.writes["/api/try"]("you", {"text": OWN.replace("words = {", "wards = {")}) == {
+    assert site.writes["/api/try_rule"]("you", {"text": OWN.replace("words = {", "wards = {")}) == {
         "fault": "line 6: rule 'odd-words': unknown parameter 'wards'; parameters of kind 'refuse': "
         "conventions, enabled, paired, patterns, unless, words",
         "line": 6,
     }
-    assert site.writes["/api/open"]("you", {"name": "nothing"}) == {
+    assert site.writes["/api/open_rule"]("you", {"name": "nothing"}) == {
         "fault": "no rule is called 'nothing'",
         "line": None,
     }
     with pytest.raises(ValueError, match="a rule is a text"):
-        site.writes["/api/try"]("you", {"text": 3})
+        site.writes["/api/try_rule"]("you", {"text": 3})
     assert site.reads["/api/progress"]("you", {}) == {"doing": "", "done": 0, "of": 0}
 
 

@@ -99,7 +99,7 @@ def compare(tool: ModuleType, gold: Path, pred: Path) -> None:
     """Counts and values of the tool and of ours, of triplets and of pairs."""
     tool.HERE = gold  # type: ignore[attr-defined]
     scored = score_files(gold, pred, keys=("opinion",))
-    reviews, predicted = load_complete(gold), answers.read(pred).answers
+    reviews, predicted = load_complete(gold), answers.load(pred).read().answers
     for (_, row), polarity in zip(scored.rows, (True, False), strict=True):
         due: dict[str, Any] = tool.score(tool.load(pred), polarity)
         assert row.counts == (due["tp"], due["tp"] + due["fp"], due["tp"] + due["fn"])
@@ -238,7 +238,7 @@ def test_a_metric_and_a_gold_that_do_not_fit_are_named(folder: Path, tmp_path: P
     ("line", "said"),
     [
         ('{"id": "1", "triplets": [{"aspect": "湯"}]}', r"B\.jsonl:2: no annotated review: KeyError\('aspect_full'\)"),
-        ('{"id": "1"', r"B\.jsonl:2: no annotated review"),
+        ('{"id": "1"', r"B\.jsonl:2: not JSON"),
         ('{"id": "0", "triplets": []}', r"B\.jsonl:2: the id '0' stands twice"),
         ('{"id": "9", "triplets": []}', r"'1' is annotated in one file only"),
     ],

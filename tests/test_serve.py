@@ -32,7 +32,7 @@ from conftest import LAYOUTS, Command, environment
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from builder.core.errors import ReleaseError, install_command
+from builder.core.errors import ReleaseError
 from builder.core.markup import HIDDEN, SpanMark, lanes
 from builder.core.records import Element, Polarity, ReadWord, Reasons, Span, Triplet
 from builder.pages.plain_story import list_legend, tell_story
@@ -672,13 +672,6 @@ def test_a_copy_that_a_killed_server_left_is_removed_by_the_next_one_and_that_of
         with app.folder_of_server() as own:
             assert set(tmp_path.iterdir()) == {living, own} and not left.exists()
     assert list(tmp_path.iterdir()) == []
-
-
-def test_without_the_extra_the_command_says_what_to_install(
-    here: Command, workdir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "datasette.app", None)
-    assert here("serve", "--workdir", workdir).error.endswith("; " + install_command("app"))
 
 
 def test_a_taken_port_is_said_so(running: Running, here: Command, workdir: Path) -> None:

@@ -20,8 +20,8 @@ from builder.core import markup
 from builder.core.errors import ConfigError, InputError, install_command
 from builder.core.files import parse_json
 from builder.core.records import Triplet
+from builder.release.export import table
 from builder.release.export.records import ReviewRow, completed, extracted, judged_triplet, mismatch, read_extracted
-from builder.release.export.table import KEPT
 
 if TYPE_CHECKING:
     import datasets
@@ -188,13 +188,9 @@ class Document(tuple[Triplet, ...]):
 
 
 Table: TypeAlias = "pandas.DataFrame | pandas.Series[Any] | datasets.Dataset | Sequence[Mapping[str, Any]]"
-TRIPLET_COLUMNS = (
-    "triplet_id", "aspect", "aspect_spans", "aspect_full", "aspect_full_spans", "aspect_category", "owner",
-    "owner_spans", "opinion", "opinion_spans", "opinion_full", "opinion_full_spans", "opinion_category", "polarity",
-    "valence", "confidence", "verdict", "sources", "rules",
-)  # fmt: skip
-"""The columns of a triplet, as `builder export --format csv` names them. `source` is that of the review there."""
-REVIEW_COLUMNS = ("id", "text", "language", "rating", "source", "annotation", "unverified_negative")
+REVIEW_COLUMNS = tuple(table.REVIEW)
+TRIPLET_COLUMNS = tuple(name for name in table.columns() if name not in (*REVIEW_COLUMNS, *table.BOUND_COLUMNS))
+"""As `builder export --format csv` names them. `source` is that of the review there."""
 _GIVE = "give paths, a pandas.DataFrame, a datasets.Dataset, or a list of dictionaries"
 
 
@@ -342,7 +338,7 @@ def release_frame(documents: Iterable[tuple[str, Document]]) -> pandas.DataFrame
     kept: dict[str, None] = {}
     for split, document in documents:
         review_row: dict[str, object] = {"split": split, **{name: getattr(document, name) for name in REVIEW_COLUMNS}}
-        own = {f"{KEPT}{name}": cell for name, cell in document.columns.items()}
+        own = {f"{table.KEPT}{name}": cell for name, cell in document.columns.items()}
         kept |= dict.fromkeys(own)
         for held in document.rows() or [{}]:
             rows.append({**review_row, **{name: held.get(name) for name in TRIPLET_COLUMNS}, **own})

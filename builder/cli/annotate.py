@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,9 +15,6 @@ from builder.cli.build import WORKDIR
 from builder.cli.gold import POOL
 from builder.cli.options import AS_JSON, PATH, option, put_rows
 from builder.core.wording import counted
-
-if TYPE_CHECKING:
-    from builder.teaching.labelling import Imported
 
 
 @click.command()
@@ -42,7 +38,7 @@ def serve(
 
     By keyboard or mouse; every answer is stored at once. Stop with Ctrl-C.
     """
-    from builder.gold.server import Place, elsewhere
+    from builder.gold.server import elsewhere
     from builder.gold.server import serve as served
     from builder.pages.annotation_page import annotation_site, find_users
     from builder.store import pools
@@ -71,7 +67,7 @@ def serve(
             if other := elsewhere(address, host):
                 click.echo(f"from other machines: {other}")
 
-        served(site, users, Place(host, port, origin), announce)
+        served(site, users, announce, host, port, origin)
         if annotator:
             head = book(annotator).head()
             click.echo(f"pool {made}: {head['done']:,} of {head['total']:,} done by {annotator}")
@@ -105,10 +101,6 @@ def password(name: str, password_env: str, remove: bool, workdir: Path) -> None:
     click.echo(f"{name} can sign in; a page that is being served takes it when it starts again")
 
 
-_FORMATS = ("csv", "xlsx", "label-studio", "argilla")
-FORMAT = option(
-    "--format", "form", type=click.Choice(_FORMATS), help="Format of the file; by its ending or content if not given."
-)
 FORCE = option("--force", is_flag=True, help="Replace a file that is there.")
 
 
@@ -122,32 +114,42 @@ def annotate() -> None:
 
 @annotate.command()
 @click.argument("path", type=PATH, metavar="FILE")
-@FORMAT
 @POOL
 @option("--annotator", default="", help="Write this person's labels so far into the file.")
 @FORCE
 @WORKDIR
-def export(path: Path, form: str | None, pool_id: str | None, annotator: str, force: bool, workdir: Path) -> None:
-    """Write a pool to FILE, to be labelled there."""
-    from builder.gold.file_formats import named
+def export(path: Path, pool_id: str | None, annotator: str, force: bool, workdir: Path) -> None:
+    """Write a pool to FILE, to be labelled there.
+
+    A .csv or .xlsx is a sheet, a .json is for Label Studio.
+    """
     from builder.teaching.labelling import export as exported
 
-    made, candidates = exported(workdir, pool_id, path, named(form, path), annotator, force=force)
+    made, candidates = exported(workdir, pool_id, path, annotator, force=force)
     click.echo(f"{path}: pool {made}, {counted(candidates, 'candidate')}")
 
 
 @annotate.command("import")
 @click.argument("path", type=PATH, metavar="FILE")
-@FORMAT
 @POOL
 @option("--annotator", default="", help="Who filled in the file, where the file does not say so itself.")
 @WORKDIR
-def import_(path: Path, form: str | None, pool_id: str | None, annotator: str, workdir: Path) -> None:
+def import_(path: Path, pool_id: str | None, annotator: str, workdir: Path) -> None:
     """Take the labels of FILE, all rows or none."""
-    from builder.gold.file_formats import recognised
+    from builder.core.errors import InputError
     from builder.teaching.labelling import import_labels
 
-    report_import(path, import_labels(workdir, pool_id, path, recognised(form, path), annotator))
+    done = import_labels(workdir, pool_id, path, annotator)
+    for fault in done.faults:
+        click.echo(str(fault), err=True)
+    if done.faults:
+        what = f"{counted(len(done.faults), 'bad row')}, listed above; nothing was imported"
+        raise InputError(what, where=str(path), fix="correct them and import again")
+    click.echo(
+        f"pool {done.pool}: {counted(done.labels, 'label')} of {', '.join(done.annotators) or 'nobody'} "
+        f"({done.changed:,} changed), {counted(done.missing, 'missing triplet')}, "
+        f"complete reviews: {done.checked:,}, {counted(done.open, 'candidate')} still open"
+    )
 
 
 @annotate.command("gold")
@@ -217,68 +219,26 @@ def agreement(pool_id: str | None, kind: str, workdir: Path, as_json: bool) -> N
 
 @annotate.command()
 @POOL
-@option("--export", "target", type=PATH, help="Write the disputes to this .csv or .xlsx, with what each person said.")
-@option("--import", "source", type=PATH, help="Take the decisions of such a sheet.")
-@option("--annotator", default="", help="Who decided.")
-@FORCE
 @WORKDIR
 @AS_JSON
-def adjudicate(
-    pool_id: str | None, target: Path | None, source: Path | None, annotator: str, force: bool, workdir: Path,
-    as_json: bool,
-) -> None:  # fmt: skip
+def adjudicate(pool_id: str | None, workdir: Path, as_json: bool) -> None:
     """List the candidates on which people disagree.
 
-    Decide them in a sheet with --export and --import, or in the page with `annotate serve --adjudicate`.
+    `annotate serve --adjudicate` decides them in the page.
     """
-    from builder.gold.file_formats import SHEETS, named
     from builder.gold.metrics.scores import name_answer
-    from builder.teaching import labelling
+    from builder.teaching.labelling import queue
 
-    if target and source:
-        raise click.UsageError("--export and --import do not go together")
-    if as_json and (target or source):
-        raise click.UsageError("--json prints the list of disputes: leave out --export and --import")
-    for path in (target, source):
-        if path is not None and path.suffix.lower()[1:] not in SHEETS:
-            raise click.UsageError(f"{path.name}: disputes are decided in a .csv or .xlsx")
-    if source:
-        report_import(
-            source, labelling.import_labels(workdir, pool_id, source, named(None, source), annotator, decide=True)
-        )
-    elif target:
-        made, count = labelling.export_queue(workdir, pool_id, target, named(None, target), force=force)
-        click.echo(f"{target}: pool {made}, {count:,} disputes")
-    else:
-        pool, disputes = labelling.queue(workdir, pool_id)
-        rows = [(one.n, one.review, *name_answer(one.candidate.triplet), one.answers) for one in disputes]
-        if rows or as_json:
-            headers = ("candidate", "review", "aspect", "opinion", "polarity", "said")
-            put_rows(headers, rows, "json" if as_json else None, len(rows))
-        click.echo(f"pool {pool.id}: {len(rows):,} disputes to decide", err=as_json)
+    pool, disputes = queue(workdir, pool_id)
+    rows = [(number, review, *name_answer(one.triplet), said) for number, review, one, said in disputes]
+    if rows or as_json:
+        headers = ("candidate", "review", "aspect", "opinion", "polarity", "said")
+        put_rows(headers, rows, "json" if as_json else None, len(rows))
+    click.echo(f"pool {pool.id}: {len(rows):,} disputes to decide", err=as_json)
 
 
 annotate.add_command(serve)
 annotate.add_command(password)
-
-
-def report_import(path: Path, done: Imported) -> None:
-    """Counts, or every bad row and an error."""
-    from builder.core.errors import InputError
-
-    for fault in done.faults:
-        click.echo(str(fault), err=True)
-    if done.faults:
-        raise InputError(
-            f"{counted(len(done.faults), 'bad row')}, listed above; nothing was imported",
-            where=str(path),
-            fix="correct them and import again",
-        )
-    click.echo(
-        f"pool {done.pool}: {counted(done.labels, 'label')} of {', '.join(done.annotators) or 'nobody'} "
-        f"({done.changed:,} changed), {counted(done.missing, 'missing triplet')}, "
-        f"complete reviews: {done.checked:,}, {counted(done.open, 'candidate')} still open"
-    )
 
 
 def _shown(value: float | None) -> str:

@@ -111,11 +111,11 @@ def review(folder: Path, port: int) -> None:
     and their roles. Answers go into the sheet at once, so you may stop with Ctrl-C and go on later. A button puts what
     is taken into force.
     """
-    from builder.gold.server import Place, serve
+    from builder.gold.server import serve
     from builder.pages.word_page import SheetBook, word_site
 
     book = SheetBook(folder)
-    serve(word_site(book), "you", Place(port=port), lambda address: click.echo(f"open {address}"))
+    serve(word_site(book), "you", lambda address: click.echo(f"open {address}"), port=port)
 
 
 @domain.command()
@@ -158,17 +158,15 @@ def accept(
 @_ENCODING
 @option("--draw", default=50, type=click.IntRange(0), help="How many triplets are shown.")
 @option("--seed", default=13, help="Seed of the draw.")
-@option("--to-sheet", is_flag=True, help="Put the unknown words into the sheet of the pack, to be answered.")
 def check(
-    name: str, files: tuple[Path, ...], text_column: str | None, encoding: str | None, draw: int, seed: int,
-    to_sheet: bool,
-) -> None:  # fmt: skip
+    name: str, files: tuple[Path, ...], text_column: str | None, encoding: str | None, draw: int, seed: int
+) -> None:
     """Show what the domain NAME finds in reviews.
 
     NAME is a domain that builder brings or the folder of a pack. Shown are the yield, what the pack adds to words that
     any review uses, triplets drawn at random, and words of two reviews or more that no lexicon holds.
     """
-    from builder.teaching.domain_packs import HowToRead, add_to_sheet, check_domain
+    from builder.teaching.domain_packs import HowToRead, check_domain
 
     report = check_domain(name, files, draw, seed, HowToRead(text_column, encoding))
     triplets = sum(report.polarities.values())
@@ -187,9 +185,5 @@ def check(
             click.echo(f"fewer: {triplet.aspect.text}\t{triplet.opinion_full.text}\t{triplet.polarity}\t{snippet}")
     for triplet, snippet in report.drawn:
         click.echo(f"{triplet.aspect.text}\t{triplet.opinion_full.text}\t{triplet.polarity}\t{snippet}")
-    words = ", ".join(f"{row.word} {row.reviews:,}" for row in report.unknown)
+    words = ", ".join(f"{word} {reviews:,}" for word, reviews in report.unknown.items())
     click.echo(f"unknown words, by reviews: {words or 'none stands in two reviews'}")
-    if to_sheet:
-        click.echo(
-            f"{name}: {counted(add_to_sheet(Path(name), report.unknown), 'word')} to answer are new in its sheet"
-        )

@@ -197,17 +197,11 @@ _SHOWN = 5
 @option("--pool", help="A pool or an audit of --workdir; all of them if not given.")
 @option("--domain", help="A domain, or the folder of a pack; that of --workdir, or restaurant, if not given.")
 @option("--splits", default=5, type=click.IntRange(1, 50), help="Random halves to measure on.")
-@option(
-    "--write",
-    "folder",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for the rules and aspects that all labels have taught; weights are for --teach alone.",
-)
 @option("--teach", is_flag=True, help="Teach --workdir all labels: its next build uses what they teach.")
 @option("--forget", is_flag=True, help="Take back what labels taught --workdir, and do nothing else.")
 @AS_JSON
 def gain(
-    gold: Path | None, workdir: Path | None, pool: str | None, domain: str | None, splits: int, folder: Path | None,
+    gold: Path | None, workdir: Path | None, pool: str | None, domain: str | None, splits: int,
     teach: bool, forget: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Measure what labelled reviews teach.
@@ -233,8 +227,6 @@ def gain(
     with _folders(workdir, domain) as folders:
         measured = measure_gain(labels.rows, where, folders, splits)
         _print_gain(measured, splits, as_json)
-        if folder is not None:
-            _write(labels, where, folders, folder, as_json)
     if teach and workdir:
         _teach(labels, where, workdir, measured.weighed, as_json)
 
@@ -307,27 +299,13 @@ def _describe_lessons(lessons: Lessons) -> str:
     )
 
 
-def _write(labels: LabelledRows, where: Path, folders: Folders, folder: Path, as_json: bool) -> None:
-    from builder.engine.reader import Recipe, make_reader
-    from builder.teaching.lessons import learn, read_taught, write_lessons
-
-    reader, rules = make_reader(Recipe(folders=folders)), folders.load_rules()
-    lessons = learn(read_taught(labels.rows, where, reader), reader, folders, rules, weighed=False)
-    paths = write_lessons(lessons, rules, folder, folder / "lexicons")
-    use = [f"rules.dir={folder}"] if paths else []
-    use += [f"lexicons.dir={folder / 'lexicons'}"] if lessons.aspects else []
-    named = f"{counted(len(paths), 'rule')} changed, {counted(len(lessons.aspects), 'aspect')} learnt"
-    how = ": use it with " + " and ".join(f"`--set {setting}`" for setting in use) if use else ""
-    click.echo(f"{named}{how}{_describe_lessons(lessons)}", err=as_json)
-
-
 def _teach(labels: LabelledRows, where: Path, workdir: Path, weighed: bool, as_json: bool) -> None:
     from builder.teaching.label_sources import teach
 
-    lessons, paths = teach(labels.rows, where, workdir, weighed)
+    lessons, names = teach(labels.rows, where, workdir, weighed)
     weights = "weighed by labels" if lessons.combiner else "weighed as shipped"
     click.echo(
-        f"{workdir} is taught by {counted(len(labels.rows), 'review')}: {counted(len(paths), 'rule')} changed, "
+        f"{workdir} is taught by {counted(len(labels.rows), 'review')}: {counted(len(names), 'rule')} changed, "
         f"{counted(len(lessons.aspects), 'aspect')} learnt, rules and reader "
         f"{weights}{_describe_lessons(lessons)}\n`builder resume{in_workdir(workdir)}` builds with it; `--forget` "
         "takes it back. Do not measure against these labels.",

@@ -171,8 +171,7 @@ def serve(workdir: Path, release: Path | None, host: str, port: int, opened: boo
 
     if host not in ("127.0.0.1", "localhost", "::1"):
         click.echo(f"anyone who reaches {host} can read all of it", err=True)
-    shown = app.Shown(workdir, release, extractor)
-    app.serve(shown, host, port, lambda line: click.echo(line, err=True), opened)
+    app.serve(workdir, release, extractor, lambda line: click.echo(line, err=True), host, port, opened=opened)
 
 
 # ---- builder report

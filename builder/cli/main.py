@@ -198,6 +198,8 @@ _SHOWN = "`builder build --show-config` says what is set, and where"
 _INDUCED = "`builder words domain new NAME --over restaurant --reviews FILE` proposes words"
 _SILENT = "`builder query silent-words` lists the words on which no triplet of a build rests"
 _FOUND = "columns and their separator are found; `--dry-run` shows what was understood"
+_BY_ENDING = "the ending of FILE says it: .csv, .xlsx, or .json for Label Studio"
+_DECIDED = "`builder gold annotate serve --adjudicate --annotator NAME` decides disputes in the page"
 _CAPPED = "`--max-tokens` caps what a judge may take; its price a token is your server's"
 _NEW = {
     "induce": _INDUCED,
@@ -218,7 +220,8 @@ GONE = {("builder", name): new for name, new in _NEW.items()} | {
     ("build", "--separator"): _FOUND,
     ("score", "--format csv"): "`--format json` writes what programs read",
     ("score", "--format markdown"): "`--format json` writes what programs read",
-    ("annotate export", "--format doccano"): "doccano keeps whole reviews: `builder export RELEASE --format doccano`",
+    **{(f"annotate {name}", "--format"): _BY_ENDING for name in ("export", "import")},
+    **{("annotate adjudicate", option): _DECIDED for option in ("--export", "--import", "--annotator", "--force")},
     ("serve", "--compare"): "`builder versions diff BEFORE AFTER` says what changed",
     ("export", "--workdir"): "BIO is over characters: --format bio-chars",
     ("config", "--config"): _SHOWN,
@@ -230,6 +233,9 @@ GONE = {("builder", name): new for name, new in _NEW.items()} | {
     ("lexicon check", "--segment"): _SILENT,
     ("lexicon", "diff"): "`diff -r BEFORE AFTER` compares folders of lexicons",
     ("lexicon import", "--polarity"): "`--kind words --category eval.good` takes a list that is positive as a whole",
+    ("lexicon check", "--lexicons"): "`--domain FOLDER` checks a pack, `--workdir` the lexicon of a build",
+    ("domain check", "--to-sheet"): "add a row for the word to the sheet of the pack: kind, word and meaning will do",
+    ("gain", "--write"): "`--teach` writes into `rules` and `lexicon` of --workdir",
     ("lexicon", "review"): "`builder words domain review NAME` shows the words of a pack",
     ("lexicon", "accept"): "`builder words domain accept NAME` takes the answers",
     **{("judge", option): _CAPPED for option in ("--price-in", "--price-out", "--max-cost")},

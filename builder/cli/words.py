@@ -33,10 +33,9 @@ def lexicon() -> None:
 
 
 @lexicon.command()
-@option("--lexicons", type=PATH, help="Directory of lexicons, in place of those of the working directory.")
 @option("--domain", help="Domain, or folder of a pack: of a pack only what its own tables bring in.")
 @WORKDIR
-def check(lexicons: Path | None, domain: str | None, workdir: Path) -> None:
+def check(domain: str | None, workdir: Path) -> None:
     """Find faults in the lexicons.
 
     Duplicates, contradictions, and words of kinds that there are not. It reads the shipped lexicon with what the
@@ -47,10 +46,10 @@ def check(lexicons: Path | None, domain: str | None, workdir: Path) -> None:
 
     from builder.core.errors import ConfigError
     from builder.language.lexicon.check import check as find_faults
-    from builder.language.lexicon.folders import Folders, folders_in
+    from builder.language.lexicon.folders import folders_in
     from builder.language.lexicon.packs import find_pack
 
-    folders = Folders(lexicons) if lexicons else folders_in(workdir)
+    folders = folders_in(workdir)
     if domain:
         if folders.lexicons:
             raise ConfigError("lexicons in place of those shipped have no domain", fix="leave out --domain")
@@ -209,11 +208,11 @@ def edit(workdir: Path, reviews: int, port: int) -> None:
     Each rule stands with its examples, which run as you type. Before you save a copy, the page shows what it changes in
     real reviews. It is saved in WORKDIR/rules, and the next build reads it. Stop with Ctrl-C.
     """
-    from builder.gold.server import Place, serve
+    from builder.gold.server import serve
     from builder.pages.rule_page import RuleWorker, rule_site
 
     worker = RuleWorker(workdir, reviews)
     try:
-        serve(rule_site(worker), "you", Place(port=port), lambda address: click.echo(f"open {address}"))
+        serve(rule_site(worker), "you", lambda address: click.echo(f"open {address}"), port=port)
     finally:
         worker.close()

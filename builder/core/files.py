@@ -250,10 +250,17 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise tomllib.TOMLDecodeError("a number has over 4,300 digits") from error
 
 
-def read_cells(text: str) -> list[list[str]]:
+def read_cells(path: Path, refused: type[BuilderError]) -> list[list[str]]:
     """The rows of a table with commas, semicolons or tabs between the cells, whichever its first line has most of: the
-    programs of some countries save semicolons. csv.Error where a quote is not closed.
+    programs of some countries save semicolons. `refused` is raised where it is not UTF-8, or a quote is not closed.
     """
-    csv.field_size_limit(max(csv.field_size_limit(), 1 << 24))
-    delimiter = max(",;\t", key=text.partition("\n")[0].count)
-    return list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+    fix = "save it as CSV UTF-8"
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+        csv.field_size_limit(max(csv.field_size_limit(), 1 << 24))
+        delimiter = max(",;\t", key=text.partition("\n")[0].count)
+        return list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+    except UnicodeDecodeError as error:
+        raise refused("is not UTF-8", where=str(path), fix=fix) from error
+    except csv.Error as error:
+        raise refused(f"broken CSV ({error})", where=str(path), fix=fix) from error

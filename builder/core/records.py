@@ -87,6 +87,11 @@ Polarity = Literal["POS", "NEG", "NEU"]
 POLARITIES: tuple[Polarity, ...] = ("POS", "NEG", "NEU")
 POLARITY_NAMES: Mapping[Polarity, str] = {"POS": "正面", "NEG": "負面", "NEU": "中性"}
 """How answers of the paper's models and its format call them."""
+POLARITY_WORDS: Mapping[str, Polarity] = {
+    "pos": "POS", "positive": "POS", "正面": "POS", "正向": "POS", "neg": "NEG", "negative": "NEG", "負面": "NEG",
+    "负面": "NEG", "負向": "NEG", "neu": "NEU", "neutral": "NEU", "中性": "NEU", "中立": "NEU",
+}  # fmt: skip
+"""What people and files call them, in small letters."""
 Verdict = Literal["YY", "YN", "NX"]
 VERDICTS: tuple[Verdict, ...] = ("YY", "YN", "NX")
 VALENCES: Mapping[Polarity, float] = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}

@@ -38,6 +38,16 @@ def describe_faults(faults: Sequence[str], noun: str, whole: str) -> list[str]:
     ]
 
 
+def table(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
+    """A table in Markdown; a cell is what `str` makes of it.
+
+    >>> table(["split", "reviews"], [["train", "1,200"]])
+    '| split | reviews |\\n|---|---|\\n| train | 1,200 |'
+    """
+    named = "".join(f" {name} |" if name else " |" for name in head)
+    return "\n".join([f"|{named}", "|---" * len(head) + "|", *(f"| {' | '.join(map(str, row))} |" for row in rows)])
+
+
 def plural(noun: str) -> str:
     """The plural of a regular noun."""
     if noun.endswith("y") and noun[-2:-1] not in set("aeiou"):

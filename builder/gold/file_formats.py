@@ -11,69 +11,46 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.core.errors import ConfigError, InputError
-from builder.core.records import POLARITIES, VERDICTS, Candidate, Element, Label, Polarity, Pool, PoolReview, Triplet
-from builder.gold import sheet, tool_files
-from builder.gold.items import UNSURE, Fault, Filled, LabelItem, MentionError, Missing, locate, rows, triplet
+from builder.core.records import (
+    POLARITY_WORDS,
+    VERDICTS,
+    Candidate,
+    Element,
+    Label,
+    Polarity,
+    Pool,
+    PoolReview,
+    Triplet,
+)
+from builder.gold import label_studio, sheet
+from builder.gold.items import UNSURE, Fault, Filled, LabelItem, MentionError, Missing, locate, triplet
 
 
 @dataclass(frozen=True, slots=True)
 class LabelFormat:
-    """`ending` of its files; `write` a file of items; `read` what came back."""
+    """`write` makes a file of items; `read` says what came back in one."""
 
-    ending: str
     write: Callable[[Path, Iterable[LabelItem]], None]
     read: Callable[[Path], Iterator[Filled | Fault]]
 
 
 FORMATS: dict[str, LabelFormat] = {
-    "csv": LabelFormat(".csv", sheet.write_csv, sheet.read_csv),
-    "xlsx": LabelFormat(".xlsx", sheet.write_xlsx, sheet.read_xlsx),
-    "label-studio": LabelFormat(".json", tool_files.write_tasks, tool_files.read_tasks),
-    "argilla": LabelFormat(".json", tool_files.write_records, tool_files.read_records),
+    ".csv": LabelFormat(sheet.write_csv, sheet.read_csv),
+    ".xlsx": LabelFormat(sheet.write_xlsx, sheet.read_xlsx),
+    ".json": LabelFormat(label_studio.write_tasks, label_studio.read_tasks),
 }
-SHEETS = ("csv", "xlsx")
+"""By the ending of a file."""
 
 
-_MARKS = {"label-studio": {"data"}, "argilla": {"fields", "label.responses"}}
-"""Keys of which each record of a tool's JSON has one, and none of the tools before it in this table."""
-
-
-def named(name: str | None, path: Path) -> LabelFormat:
-    """The format of this name, or the one that alone has the file's ending; ConfigError otherwise."""
-    if name is not None:
-        return FORMATS[name]
-    matching = [format_ for format_ in FORMATS.values() if format_.ending == path.suffix.lower()]
-    if len(matching) != 1:
-        raise ConfigError(f"which format is {path.name}?", fix="say it with --format " + "|".join(FORMATS))
-    return matching[0]
-
-
-def recognised(name: str | None, path: Path) -> LabelFormat:
-    """The format of this name, or the one that a file is written in: a sheet by its ending, JSON by its keys.
-
-    ConfigError for a file of neither; InputError for the export of Label Studio that drops relations (JSON-MIN).
-    """
-    if name is not None or path.suffix.lower() not in (".json", ".jsonl") or not path.is_file():
-        return named(name, path)
-    first = next((row for _, row in rows(path)), {})
-    if "annotation_id" in first and "data" not in first:
-        raise InputError(
-            "this is Label Studio's JSON-MIN, which drops relations", where=str(path), fix="export it again as `JSON`"
-        )
-    matching = [form for form, keys in _MARKS.items() if keys & first.keys()]
-    if not matching:
-        raise ConfigError(f"which format is {path.name}?", fix="say it with --format " + "|".join(FORMATS))
-    return FORMATS[matching[0]]
+def format_of(path: Path) -> LabelFormat:
+    """The format of a file; ConfigError for another ending."""
+    if path.suffix.lower() not in FORMATS:
+        raise ConfigError(f"which format is {path.name}?", fix="name it .csv, .xlsx, or .json for Label Studio")
+    return FORMATS[path.suffix.lower()]
 
 
 # ---- Checks
 
-_POLARITY: dict[str, Polarity] = {name: name for name in POLARITIES} | {
-    "正面": "POS",
-    "負面": "NEG",
-    "负面": "NEG",
-    "中性": "NEU",
-}
 _SORTED = (
     "the row was edited or the sheet was sorted by one column alone: export again and fill in only the label columns"
 )
@@ -87,7 +64,6 @@ _ADD = (
 class CheckedAnswer:
     """A checked item. `candidate` is None where the item is a review without one."""
 
-    where: str
     review: PoolReview
     candidate: Candidate | None
     label: Label | None
@@ -97,10 +73,13 @@ class CheckedAnswer:
 
 
 class Checker:
-    """Compares the rows of a file with a pool. Give it every `Filled` of the file, in order."""
+    """Compares the rows of a file with a pool. Give it every `Filled` of the file, in order.
 
-    def __init__(self, pool: Pool) -> None:
-        self.pool = pool
+    `annotator` filled in the file where it does not say so itself.
+    """
+
+    def __init__(self, pool: Pool, annotator: str) -> None:
+        self.pool, self._annotator = pool, annotator
         self._reviews = {review.key: review for review in pool.reviews}
         self._places = {
             candidate.n: (review, candidate)
@@ -108,16 +87,10 @@ class Checker:
             for candidate in review.candidates
             if candidate.n is not None
         }
-        self._added = {
-            candidate.id: (review, candidate)
-            for review in pool.reviews
-            for candidate in review.candidates
-            if candidate.n is None
-        }
         self._seen: dict[tuple[str, str], tuple[Label, str]] = {}
 
     def checked(self, filled: Filled) -> CheckedAnswer:
-        """The answer, or a `Fault`. InputError at once where the file belongs to another pool."""
+        """The answer, or a `Fault`. InputError where the file is of another pool, ConfigError where nobody is named."""
         if filled.pool != self.pool.id:
             raise InputError(
                 f"it belongs to pool {filled.pool!r}, not to {self.pool.id}" if filled.pool else "it names no pool",
@@ -133,7 +106,10 @@ class Checker:
         if candidate is not None and label is not None:
             self._once(filled, label)
         missing = tuple(self._missing(filled.where, review, given) for given in filled.missing)
-        return CheckedAnswer(filled.where, review, candidate, label, missing, filled.checked, filled.annotator)
+        name = self._annotator or filled.annotator
+        if not name and (label or missing or filled.checked):
+            raise ConfigError("the file does not say who filled it in", fix="name the person with --annotator")
+        return CheckedAnswer(review, candidate, label, missing, filled.checked, name)
 
     def _named(self, filled: Filled) -> tuple[PoolReview, Candidate | None]:
         if not filled.n:
@@ -142,9 +118,6 @@ class Checker:
                 raise Fault(filled.where, f"no review {filled.review!r} in this pool", fix)
             return self._reviews[filled.review], None
         place = self._places.get(int(filled.n)) if filled.n.isdecimal() and len(filled.n) < 10 else None
-        # a triplet that a person added, shown to an adjudicator
-        if filled.n.startswith("+") and filled.n[1:].isdecimal() and len(filled.n) < 20:
-            place = self._added.get(int(filled.n[1:]))
         if place is None:
             fix = f"candidates are 1 to {len(self._places)}; leave the numbers as exported"
             raise Fault(filled.where, f"no candidate {filled.n!r} in this pool", fix)
@@ -220,7 +193,7 @@ class Checker:
         return added
 
     def _polarity(self, where: str, given: str) -> Polarity:
-        polarity = _POLARITY.get(given.strip().upper())
+        polarity = POLARITY_WORDS.get(given.strip().lower())
         if polarity is None:
             fix = "write POS, NEG or NEU (正面, 負面, 中性)"
             raise Fault(where, f"unknown polarity {given!r}" if given.strip() else "no polarity", fix)

@@ -7,8 +7,7 @@ and how fast a person labels. Pure. The pool's own order is chance, so what is l
 A mention says where something stands in a review: `服務`, or `服務@12-14`, or `不鹹@3-4,6-7` for one in pieces.
 
 A `LabelItem` is a candidate of a pool (or a review without one), with the labels given so far. A `Filled` is an item as
-a file returns it, not yet checked: `builder.gold.file_formats` compares it with the pool. JSON files of annotation
-tools hold a list of objects, or one object a line.
+a file returns it, not yet checked: `builder.gold.file_formats` compares it with the pool.
 """
 
 from __future__ import annotations
@@ -19,11 +18,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
-from pathlib import Path
-from typing import Any
 
-from builder.core.errors import InputError
-from builder.core.files import parse_json
 from builder.core.records import (
     POLARITY_NAMES,
     VALENCES,
@@ -42,11 +37,6 @@ from builder.core.records import (
 
 Margins = Mapping[int, float]
 """Candidate id -> by how much the rules' choice of its aspect was ahead (`Reasons.margin`)."""
-
-
-def order_reviews(pool: Pool, order: str, margins: Margins) -> tuple[PoolReview, ...]:
-    """The reviews of a pool in the order of this name, which `ORDERS` has."""
-    return ORDERS[order](pool, margins)
 
 
 def uncertainty(candidate: Candidate, systems: int, margin: float = math.inf) -> float:
@@ -89,6 +79,7 @@ ORDERS: dict[str, Callable[[Pool, Margins], tuple[PoolReview, ...]]] = {
     "pool": _by_chance,
     "uncertain": _uncertain_first,
 }
+"""By name: the reviews of a pool in that order."""
 
 
 BREAK = 300.0
@@ -211,7 +202,6 @@ class LabelItem:
     """What an annotator is asked about: a candidate of a review, or a review without one.
 
     `missing`: the triplets that the annotator added, held by the first item of the review.
-    `others`: the labels of the other annotators, for an adjudicator.
     """
 
     pool: str
@@ -220,7 +210,6 @@ class LabelItem:
     label: Label | None = None
     missing: tuple[Triplet, ...] = ()
     checked: bool = False
-    others: str = ""
 
     @property
     def question(self) -> str:
@@ -263,39 +252,20 @@ class Fault(ValueError):
 
 
 def items(
-    pool: Pool,
-    labels: Mapping[int, Label] | None = None,
-    checked: frozenset[int] = frozenset(),
-    only: frozenset[int] | None = None,
-    others: Mapping[int, str] | None = None,
+    pool: Pool, labels: Mapping[int, Label] | None = None, checked: frozenset[int] = frozenset()
 ) -> Iterator[LabelItem]:
-    """The pool in order, with one annotator's labels; an item without a candidate asks what is missing. `only`
-    these candidates (by id), those that people added too.
-    """
-    labels, others = labels or {}, others or {}
+    """The pool in order, with one annotator's labels; an item without a candidate asks what is missing."""
+    labels = labels or {}
     for review in pool.reviews:
-        added = (
-            tuple(
-                candidate.triplet for candidate in review.candidates if candidate.n is None and candidate.id in labels
-            )
-            if only is None
-            else ()
-        )
-        wanted = [
-            candidate
-            for candidate in review.candidates
-            if (candidate.n is not None if only is None else candidate.id in only)
-        ]
-        asked: list[Candidate | None] = [*wanted]
-        if only is None and (not wanted or review.stratum == READ):
+        added = tuple(one.triplet for one in review.candidates if one.n is None and one.id in labels)
+        asked: list[Candidate | None] = [one for one in review.candidates if one.n is not None]
+        if not asked or review.stratum == READ:
             asked.append(None)
+        missing_at = asked.index(None) if None in asked else 0  # the item that asks what is missing
         for place, candidate in enumerate(asked):
             label = labels.get(candidate.id) if candidate else None
-            asks_missing = place == (asked.index(None) if None in asked else 0)  # where what is missing is asked
-            yield LabelItem(
-                pool.id, review, candidate, label, added if asks_missing else (), asks_missing and review.id in checked,
-                others.get(candidate.id, "") if candidate else "",
-            )  # fmt: skip
+            told = (added, review.id in checked) if place == missing_at else ((), False)
+            yield LabelItem(pool.id, review, candidate, label, *told)
 
 
 def label_text(label: Label | None) -> str:
@@ -334,51 +304,3 @@ def missing_of(item: LabelItem) -> Iterable[Missing]:
     """The added triplets of an item as people write them."""
     text = item.review.text
     return [(shown(text, t.aspect.spans), shown(text, t.opinion.spans), t.polarity) for t in item.missing]
-
-
-def each(path: Path, unit: str, read: Callable[[str, dict[str, Any]], Iterable[Filled]]) -> Iterator[Filled | Fault]:
-    """What `read` makes of every object, called with its place,
-    or the fault of one that is not as the tool writes it.
-    """
-    for number, row in rows(path):
-        where = f"{path.name} {unit} {number}"
-        try:
-            yield from list(read(where, row))
-        except Fault as fault:
-            yield fault
-        except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
-            yield Fault(where, f"broken record ({error!r})", "give it as the tool exported it")
-
-
-def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(number from 1, object) of a JSON list or of JSON lines; InputError where the file is neither."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError("is not UTF-8", where=str(path), fix="give the file as the tool exported it") from error
-    if text.lstrip().startswith("["):
-        numbered = list(enumerate(_parsed(str(path), text), 1))
-    else:
-        numbered = [
-            (number, _parsed(f"{path}:{number}", line))
-            for number, line in enumerate(text.split("\n"), 1)
-            if line.strip()
-        ]
-    for number, row in numbered:
-        if not isinstance(row, dict):
-            fix = "give the file as the tool exported it"
-            raise InputError(f"a {type(row).__name__} where an object is due", where=f"{path} record {number}", fix=fix)
-        yield number, row
-
-
-def text_of(row: Mapping[str, Any], key: str) -> str:
-    """A value as text, numbers too; empty if absent."""
-    value = row.get(key)
-    return "" if value is None else str(value)
-
-
-def _parsed(where: str, text: str) -> Any:
-    try:
-        return parse_json(text)
-    except ValueError as error:
-        raise InputError(f"not JSON ({error})", where=where, fix="give the file as the tool exported it") from error

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from builder.core.errors import ConfigError, ModelError, install_command
+from builder.core.errors import ConfigError, ModelError
 from builder.core.records import POLARITY_NAMES, Candidate, Pool, PoolReview, Verdict
 from builder.reviews.masking import mask
 
@@ -216,10 +216,8 @@ def ask(endpoint: Endpoint, questions: Sequence[Question], answered: Callable[[R
 
     ModelError where the endpoint refuses the key, the model or everything.
     """
-    try:
-        import openai  # noqa: F401
-    except ImportError as error:
-        raise ConfigError("the judge needs openai", fix=install_command("judge")) from error
+    import openai  # noqa: F401
+
     asyncio.run(_ask(endpoint, key_of(endpoint), questions, answered))
 
 

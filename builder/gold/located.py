@@ -10,13 +10,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from builder.core.records import VALENCES, Element, Polarity, Span, Triplet
+from builder.core.records import POLARITY_WORDS, VALENCES, Element, Span, Triplet
 from builder.reviews.repair import fold
 
-_NAMES: dict[str, Polarity] = {
-    "pos": "POS", "positive": "POS", "正面": "POS", "正向": "POS", "neg": "NEG", "negative": "NEG", "負面": "NEG",
-    "负面": "NEG", "負向": "NEG", "neu": "NEU", "neutral": "NEU", "中性": "NEU", "中立": "NEU",
-}  # fmt: skip
 _PIECES = re.compile(r"\.{2,}|…+")
 _FAR, _LONGEST = 8, 6
 """Characters at most between two pieces of one word, and of a word that may be two pieces."""
@@ -90,7 +86,7 @@ def _triplet(row: Mapping[str, object], text: _FoldedText, kept: Mapping[object,
     aspect, opinion, named = (row.get(name) for name in ("aspect", "opinion", "polarity"))
     if not (isinstance(aspect, str) and isinstance(opinion, str) and isinstance(named, str)):
         return "no aspect, opinion and polarity"
-    polarity = _NAMES.get(named.strip().lower())
+    polarity = POLARITY_WORDS.get(named.strip().lower())
     if polarity is None:
         return "unknown polarity"
     aspects, opinions = text.elements(aspect), text.elements(opinion, joined=True)

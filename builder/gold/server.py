@@ -21,9 +21,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from builder.core.errors import BuilderError, ConfigError, InputError, install_command
+from builder.core.errors import BuilderError, ConfigError, InputError
 from builder.core.files import write_atomically
 
 if TYPE_CHECKING:
@@ -111,20 +111,10 @@ class Refusal:
     status: int = 403
 
 
-class Door(Protocol):
-    """Says who makes a request."""
-
-    def admit(self, request: Request, *, page: bool) -> str | Refusal:
-        """The annotator of a request, or why there is no answer. `page`: it asks for a page or its files, no data."""
-        ...
-
-    def key(self, request: Request) -> str:
-        """What the page's own calls must bring in the header X-Key."""
-        ...
-
-
 class KeyDoor:
-    """This machine alone, one annotator: every request brings the key of this run, and a Host of this machine. The
+    """Says who makes a request.
+
+    This machine alone, one annotator: every request brings the key of this run, and a Host of this machine. The
     address of the page carries the key, its calls a header.
     """
 
@@ -132,6 +122,7 @@ class KeyDoor:
         self._annotator, self._key, self._hosts = annotator, key, hosts
 
     def admit(self, request: Request, *, page: bool) -> str | Refusal:
+        """The annotator of a request, or why there is no answer. `page`: it asks for a page or its files, no data."""
         if request.headers.get("host", "") not in self._hosts:
             return Refusal("this page answers on this machine only")
         origin = request.headers.get("origin")
@@ -143,6 +134,7 @@ class KeyDoor:
         return self._annotator
 
     def key(self, request: Request) -> str:
+        """What the page's own calls must bring in the header X-Key."""
         return self._key
 
 
@@ -223,6 +215,9 @@ class PasswordDoor:
         return session
 
 
+Door = KeyDoor | PasswordDoor
+
+
 def _same(given: str, due: str) -> bool:
     return hmac.compare_digest(given.encode(), due.encode())
 
@@ -259,17 +254,6 @@ class LabelSite:
     slow: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a page is served: an address of this machine, a port (0: any free one), and, where a proxy stands before
-    it, the address that people open.
-    """
-
-    host: str = LOCAL
-    port: int = 0
-    origin: str = ""
-
-
 def app(site: LabelSite, door: Door) -> Starlette:
     """The application of a site, for those whom the door admits."""
     from starlette.applications import Starlette
@@ -294,32 +278,23 @@ def app(site: LabelSite, door: Door) -> Starlette:
         content = _asset(site.page).replace("{{key}}", door.key(request))
         return Response(content, media_type="text/html; charset=utf-8")
 
-    def read(path: str) -> Callable[[Request, str], Any]:
-        async def run(request: Request, annotator: str) -> Response:
+    async def call(request: Request, annotator: str) -> Response:
+        path = request.url.path
+        if request.method != "POST":
             return JSONResponse(site.reads[path](annotator, request.query_params))
+        body = await _body(request)
+        if path in site.slow:
+            return JSONResponse(await run_in_threadpool(site.writes[path], annotator, body))
+        return JSONResponse(site.writes[path](annotator, body))
 
-        return run
-
-    def write(path: str) -> Callable[[Request, str], Any]:
-        async def run(request: Request, annotator: str) -> Response:
-            body = await _body(request)
-            if path in site.slow:
-                return JSONResponse(await run_in_threadpool(site.writes[path], annotator, body))
-            return JSONResponse(site.writes[path](annotator, body))
-
-        return run
-
-    def asset(name: str) -> Callable[[Request], Any]:
-        async def run(request: Request) -> Response:  # it holds nothing that is anybody's
-            media_type = f"{_TYPES[name[name.rindex('.') :]]}; charset=utf-8"
-            return Response(_asset(name), 200, _HEADERS, media_type)
-
-        return run
+    async def asset(request: Request) -> Response:  # it holds nothing that is anybody's
+        name = request.url.path[1:]
+        return Response(_asset(name), 200, _HEADERS, f"{_TYPES[name[name.rindex('.') :]]}; charset=utf-8")
 
     routes = [Route("/", guard(page, page=True))]
-    routes += [Route(path, guard(read(path))) for path in site.reads]
-    routes += [Route(path, guard(write(path)), methods=["POST"]) for path in site.writes]
-    routes += [Route(f"/{name}", asset(name)) for name in (*site.assets, *_SIGN_IN)]
+    routes += [Route(path, guard(call)) for path in site.reads]
+    routes += [Route(path, guard(call), methods=["POST"]) for path in site.writes]
+    routes += [Route(f"/{name}", asset) for name in (*site.assets, *_SIGN_IN)]
     if isinstance(door, PasswordDoor):
         routes += _sign_in_routes(door)
     return Starlette(routes=routes)
@@ -389,21 +364,27 @@ async def _body(request: Request) -> Json:
     return given
 
 
-def serve(site: LabelSite, user: str | Passwords, place: Place, announce: Callable[[str], None]) -> None:
+def serve(
+    site: LabelSite, user: str | Passwords, announce: Callable[[str], None], host: str = LOCAL, port: int = 0,
+    origin: str = "",
+) -> None:  # fmt: skip
     """Serve a site until Ctrl-C: to `user` on this machine, or to all who have a password. `announce` is called with
     the address once it can be opened.
+
+    Args:
+        host: an address of this machine.
+        port: 0: any free one.
+        origin: the address that people open, where a proxy stands before the page.
     """
-    try:
-        import starlette  # noqa: F401
-        import uvicorn
-    except ImportError as error:
-        raise ConfigError("pages for people need uvicorn and starlette", fix=install_command("app")) from error
-    sock = listen(place.host, place.port)
+    import starlette  # noqa: F401
+    import uvicorn
+
+    sock = listen(host, port)
     number = sock.getsockname()[1]
-    address = f"http://{LOCAL if place.host in _ALL else place.host}:{number}/"
+    address = f"http://{LOCAL if host in _ALL else host}:{number}/"
     door: Door
     if isinstance(user, Passwords):
-        door, address = PasswordDoor(user, place.origin), place.origin or address
+        door, address = PasswordDoor(user, origin), origin or address
     else:
         key = secrets.token_urlsafe(18)
         door = KeyDoor(user, key, frozenset({f"{LOCAL}:{number}", f"localhost:{number}"}))

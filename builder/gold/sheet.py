@@ -22,7 +22,7 @@ from builder.reviews.sources import xlsx
 from builder.reviews.sources.opening import Source
 
 _CANDIDATE = ("pool", "candidate", "review", "text", "marked", "aspect", "opinion", "polarity")
-_ANSWER = ("label", "right_polarity", "right_aspect", "right_opinion", "note", "aspect_at", "opinion_at", "said")
+_ANSWER = ("label", "right_polarity", "right_aspect", "right_opinion", "note", "aspect_at", "opinion_at")
 COLUMNS = (*_CANDIDATE, *_ANSWER)
 NEEDED = ("pool", "candidate", "review", "aspect", "opinion", "polarity", "label")
 NONE = "none"
@@ -43,7 +43,6 @@ HELP = (
 )
 _WIDTHS = {
     "text": 50, "marked": 50, "aspect": 14, "opinion": 14, "right_aspect": 14, "right_opinion": 14, "note": 20,
-    "said": 30,
 }  # fmt: skip
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0d\x0e-\x1f\ufffe\uffff]|_x[0-9A-Fa-f]{4}_")
@@ -95,17 +94,7 @@ def write_xlsx(path: Path, items: Iterable[LabelItem]) -> None:
 
 def read_csv(path: Path) -> Iterator[Filled | Fault]:
     """The rows of a filled-in CSV sheet, each with its line. InputError where it is no such sheet."""
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError("is not UTF-8", where=str(path), fix="save it as `CSV UTF-8`") from error
-    try:
-        rows = read_cells(text)
-    except csv.Error as error:
-        raise InputError(
-            f"broken CSV ({error})", where=str(path), fix="save it again from the spreadsheet program"
-        ) from error
-    yield from _filled(path, rows)
+    yield from _filled(path, read_cells(path, InputError))
 
 
 def read_xlsx(path: Path) -> Iterator[Filled | Fault]:
@@ -124,12 +113,12 @@ def _rows(items: Iterable[LabelItem]) -> Iterator[list[str]]:
         review, candidate = item.review, item.candidate
         start = [
             item.pool,
-            "" if candidate is None else str(candidate.n) if candidate.n is not None else f"+{candidate.id}",
+            "" if candidate is None else str(candidate.n),
             review.key,
             review.text,
         ]
         if candidate is None:
-            yield [*start, review.text, "", "", "", NONE if item.checked else "", *[""] * 7]
+            yield [*start, review.text, "", "", "", NONE if item.checked else "", *[""] * 6]
         else:
             t, label = candidate.triplet, item.label
             right = corrected(review, candidate, label) if label else ("", "", "")
@@ -139,13 +128,12 @@ def _rows(items: Iterable[LabelItem]) -> Iterator[list[str]]:
                 label.note if label else "",
                 places(t.aspect.spans),
                 places(t.opinion.spans),
-                item.others,
             ]
             yield [*start, marked(review.text, t), t.aspect.text, t.opinion.text, t.polarity, *answer]
             if item.checked:
-                yield [item.pool, "", *start[2:], review.text, "", "", "", NONE, *[""] * 7]
+                yield [item.pool, "", *start[2:], review.text, "", "", "", NONE, *[""] * 6]
         for aspect, opinion, polarity in missing_of(item):
-            yield [item.pool, "", *start[2:], review.text, aspect, opinion, polarity, *[""] * 8]
+            yield [item.pool, "", *start[2:], review.text, aspect, opinion, polarity, *[""] * 7]
 
 
 def marked(text: str, triplet: Triplet) -> str:

@@ -14,13 +14,14 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from builder.core.errors import ConfigError
 from builder.core.records import POLARITIES, VERDICTS, Candidate, Element, Label, Polarity, PoolReview, Span, Triplet
-from builder.gold.items import READ, labels_per_hour, order_reviews
+from builder.gold.items import ORDERS, READ, labels_per_hour
 from builder.gold.items import triplet as added_triplet
 from builder.gold.server import LOCAL, LabelSite, Passwords, read_passwords
 from builder.store import db, gold, pools
@@ -35,14 +36,8 @@ _LONGEST_NOTE = 2000
 
 def show_candidate(candidate: Candidate) -> Json:
     t = candidate.triplet
-    return {
-        "id": candidate.id,
-        "aspect": t.aspect.text,
-        "opinion": t.opinion.text,
-        "polarity": t.polarity,
-        "aspect_spans": t.aspect.spans,
-        "opinion_spans": t.opinion.spans,
-    }
+    words = {"aspect": t.aspect.text, "opinion": t.opinion.text, "polarity": t.polarity}
+    return {"id": candidate.id, **words, "aspect_spans": t.aspect.spans, "opinion_spans": t.opinion.spans}
 
 
 def read_label(answer: Mapping[str, Any], review: PoolReview, candidate: Candidate) -> Label:
@@ -112,7 +107,7 @@ class DatabaseBook:
             self._who = entered(connection, annotator)
         self._pool = pools.read(connection, pool)
         margins = pools.margins(connection, pool) if order != "pool" else {}
-        self._order = order_reviews(self._pool, order, margins)
+        self._order = ORDERS[order](self._pool, margins)
         self._reviews = {review.id: review for review in self._pool.reviews}
         self._disputes = undecided(connection, self._pool) if adjudicate else {}
         self._labels = {} if adjudicate else gold.of_pool(connection, pool).get(annotator, {})
@@ -125,17 +120,11 @@ class DatabaseBook:
     def head(self) -> Json:
         total = len(self._places)
         first = next((place for place in range(total) if not self._is_done(place)), max(total - 1, 0))
-        mode = "adjudicate" if self._adjudicate else "label"
         return {
-            "pool": self._pool.id,
-            "annotator": self._annotator,
-            "mode": mode,
-            "total": total,
-            "done": self._done,
-            "per_hour": labels_per_hour(self._moments),
-            "next": first,
+            "pool": self._pool.id, "annotator": self._annotator, "mode": "adjudicate" if self._adjudicate else "label",
+            "total": total, "done": self._done, "per_hour": labels_per_hour(self._moments), "next": first,
             "team": self._count_team(),
-        }
+        }  # fmt: skip
 
     def _count_team(self) -> dict[str, int]:
         """How many candidates each annotator has labelled; nobody where disputes are decided."""
@@ -272,48 +261,24 @@ class DatabaseBook:
 
     def _is_done(self, place: int) -> bool:
         review, candidate = self._places[place]
-        return (
-            candidate.id in self._labels
-            if candidate is not None
-            else review in self._checked or bool(self._added[review])
-        )
+        if candidate is not None:
+            return candidate.id in self._labels
+        return review in self._checked or bool(self._added[review])
 
     def _item(self, place: int) -> Json:
         i, candidate = self._places[place]
         review = self._reviews[i]
         same = [p for p in self._around(place) if self._places[p][0] == i]
         item: Json = {
-            "place": place,
-            "text": review.text,
-            "key": review.key,
-            "of": len(same),
-            "nth": same.index(place) + 1,
-        }
-        item |= {
-            "checked": i in self._checked,
-            "missing": [show_candidate(added) for added in self._added[i]],
-            "candidate": None,
-        }
+            "place": place, "text": review.text, "key": review.key, "of": len(same), "nth": same.index(place) + 1,
+            "checked": i in self._checked, "missing": [show_candidate(added) for added in self._added[i]],
+            "candidate": None, "done": self._is_done(place),
+        }  # fmt: skip
         if candidate is None:
-            return item | {"done": self._is_done(place)}
+            return item
         label = self._labels.get(candidate.id)
-        correction = (
-            None
-            if label is None
-            else {
-                "label": label.label,
-                "polarity": label.polarity,
-                "aspect": label.aspect,
-                "opinion": label.opinion,
-                "note": label.note,
-            }
-        )
-        return item | {
-            "candidate": show_candidate(candidate),
-            "label": correction,
-            "done": label is not None,
-            "said": self._disputes.get(candidate.id, ""),
-        }
+        item |= {"candidate": show_candidate(candidate), "label": None if label is None else asdict(label)}
+        return item | {"said": self._disputes.get(candidate.id, "")}
 
     def _around(self, place: int) -> range:
         """Places of the same review, which lie together."""
@@ -379,11 +344,7 @@ def annotation_site(
         aspect, opinion = (read_spans(given[name], text) for name in ("aspect", "opinion"))
         if aspect is None or opinion is None:
             raise ValueError("an aspect and an opinion are due")
-        due = added_triplet(
-            Element.at(text, aspect),
-            Element.at(text, opinion),
-            read_polarity(given["polarity"]),
-        )
+        due = added_triplet(Element.at(text, aspect), Element.at(text, opinion), read_polarity(given["polarity"]))
         return teacher.propose(text, due)
 
     def teach(annotator: str, given: Json) -> Json:

@@ -17,7 +17,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
@@ -283,20 +283,20 @@ SECONDS = 60.0
 """How long a question may take; comparing reviews takes seconds, and loading as many again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """What is being done, how many reviews are done, and of how many."""
-
-    doing: str = ""
-    done: int = 0
-    of: int = 0
+Progress = tuple[str, int, int]
+"""What is being done, how many reviews are done, and of how many."""
+QUESTIONS: Mapping[str, tuple[str, ...]] = {
+    "list_rules": (), "open_rule": ("name",), "try_rule": ("text",), "compare": ("text",), "save_rule": ("text",),
+    "drop_rule": ("name",),
+}  # fmt: skip
+"""What a `RuleBook` is asked, with the names of what is given."""
 
 
 class RuleWorker:
     """Answers one question after another. `progress` may be read at any time."""
 
     def __init__(self, workdir: Path, reviews: int, seconds: float = SECONDS) -> None:
-        self.progress = Progress()
+        self.progress: Progress = ("", 0, 0)
         self._workdir, self._reviews, self._seconds = workdir, reviews, seconds
         self._lock = threading.Lock()
         self._process: SpawnProcess | None = None
@@ -308,7 +308,7 @@ class RuleWorker:
             try:
                 return self._ask(question, given)
             finally:
-                self.progress = Progress()
+                self.progress = ("", 0, 0)
 
     def close(self) -> None:
         if self._process is not None and self._pipe is not None:
@@ -325,7 +325,7 @@ class RuleWorker:
             while pipe.poll(max(0.0, end - monotonic())):
                 kind, *answer = pipe.recv()
                 if kind == "progress":
-                    self.progress = Progress(*answer)
+                    self.progress = (*answer,)
                 elif kind == "error":
                     what, where, fix = answer
                     raise ResourceError(what, where=where, fix=fix)
@@ -359,23 +359,11 @@ def _answer(pipe: Connection, workdir: Path, reviews: int) -> None:
             return
         try:
             book = book or RuleBook(workdir, reviews)
-            pipe.send(("answer", _questions(book, pipe)[question](*given)))
+            answer: Callable[..., Json] = getattr(book, question)
+            heard = (lambda *parts: pipe.send(("progress", *parts)),) if question == "compare" else ()
+            pipe.send(("answer", answer(*given, *heard)))
         except BuilderError as error:
             pipe.send(("error", error.what, error.where, error.fix))
-
-
-def _questions(book: RuleBook, pipe: Connection) -> Mapping[str, Callable[..., Json]]:
-    def compare(text: str) -> Json:
-        return book.compare(text, lambda *parts: pipe.send(("progress", *parts)))
-
-    return {
-        "list": book.list_rules,
-        "open": book.open_rule,
-        "try": book.try_rule,
-        "compare": compare,
-        "save": book.save_rule,
-        "drop": book.drop_rule,
-    }
 
 
 # ---- The site
@@ -388,7 +376,7 @@ def rule_site(worker: RuleWorker) -> LabelSite:
     """The page over the rules of a working directory."""
 
     def progress(user: str, query: Mapping[str, str]) -> Json:
-        return asdict(worker.progress)
+        return dict(zip(("doing", "done", "of"), worker.progress, strict=True))
 
     def asking(question: str, *names: str) -> Callable[[str, Json], Json]:
         def ask(user: str, given: Json) -> Json:
@@ -402,14 +390,7 @@ def rule_site(worker: RuleWorker) -> LabelSite:
 
         return ask
 
-    writes = {
-        "/api/list": asking("list"),
-        "/api/open": asking("open", "name"),
-        "/api/try": asking("try", "text"),
-        "/api/compare": asking("compare", "text"),
-        "/api/save": asking("save", "text"),
-        "/api/drop": asking("drop", "name"),
-    }
+    writes = {f"/api/{question}": asking(question, *names) for question, names in QUESTIONS.items()}
     return LabelSite(
         "rules.html", ("text.js", "rules.js", "page.css", "rules.css"), {"/api/progress": progress}, writes,
         frozenset(writes),

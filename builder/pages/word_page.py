@@ -6,8 +6,7 @@ lexicons of the pack.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from builder.core.records import POLARITIES
 from builder.gold.server import LabelSite
 from builder.language.lexicon.domain_sheet import (
     ANSWERS,
-    Proposal,
     choose_roles,
     is_class_name,
     order_proposals,
@@ -45,12 +43,8 @@ class SheetBook:
             for name, role in sorted(mine.items())
         ]
         classes = [*ROLES, *sorted({*mine, *self._core.classes})]
-        return {
-            "rows": [self._row(place) for place in range(len(self._rows))],
-            "classes": classes,
-            "own_classes": own_classes,
-            "roles": ROLES,
-        }
+        rows = [self._row(place) for place in range(len(self._rows))]
+        return {"rows": rows, "classes": classes, "own_classes": own_classes, "roles": ROLES}
 
     def answer(self, given: Json) -> Json:
         """`answer` (yes, no or nothing) of the proposal at `place`, with its `meaning`. ValueError for no answer."""
@@ -92,17 +86,8 @@ class SheetBook:
         return {"opinions": made.opinions, "aspects": made.aspects}
 
     def _row(self, place: int) -> Json:
-        row: Proposal = self._rows[place]
-        return {
-            "place": place,
-            "kind": row.kind,
-            "word": row.word,
-            "meaning": row.meaning,
-            "support": row.reviews,
-            "confidence": row.confidence,
-            "answer": row.answer.strip().lower(),
-            "evidence": [row.sentence],
-        }
+        row = self._rows[place]
+        return {"place": place, **asdict(row), "answer": row.answer.strip().lower()}
 
 
 def _check_name(name: str) -> None:
@@ -112,18 +97,7 @@ def _check_name(name: str) -> None:
 
 def word_site(book: SheetBook) -> LabelSite:
     """The page over words to accept or refuse."""
-
-    def rows(user: str, query: Mapping[str, str]) -> Json:
-        return book.list()
-
-    def answer(user: str, given: Json) -> Json:
-        return book.answer(given)
-
-    def take(user: str, given: Json) -> Json:
-        return book.take()
-
-    def change_class(user: str, given: Json) -> Json:
-        return book.change_class(given)
-
-    writes = {"/api/answer": answer, "/api/take": take, "/api/class": change_class}
-    return LabelSite("words.html", ("text.js", "words.js", "page.css"), {"/api/words": rows}, writes)
+    writes = {"/api/answer": book.answer, "/api/class": book.change_class, "/api/take": lambda given: book.take()}
+    asked = {path: lambda user, given, write=write: write(given) for path, write in writes.items()}
+    reads = {"/api/words": lambda user, query: book.list()}
+    return LabelSite("words.html", ("text.js", "words.js", "page.css"), reads, asked)

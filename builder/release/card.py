@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from builder.core.licences import known_to_hubs
-from builder.core.wording import NOT_STATED
+from builder.core.records import POLARITIES
+from builder.core.wording import NOT_STATED, table
 from builder.release import layers, origin, parquet, sections
 from builder.release.manifest import MASKED, MASKING, UNMASKED, Content, Facts, interval, size_of
 from builder.release.reading import kept_columns
 from builder.release.sections import quality_section
-from builder.release.statistics import table
+from builder.release.statistics import list_numbers
 
 # ---- The card of a release
 
@@ -73,7 +74,7 @@ dataset = load_dataset("PATH")              # all reviews; load_dataset("PATH", 
 
 {_augmented(facts)}## Numbers
 
-{table(facts.statistics) if facts.statistics else "No statistics."}
+{list_numbers(facts.statistics) if facts.statistics else "No statistics."}
 
 {sections.made(facts)}
 
@@ -121,33 +122,26 @@ def _by_source(facts: Facts) -> str:
 def _masks(facts: Facts) -> str:
     """What was masked, and how often."""
     counts = [statistic.get("masked") for statistic in facts.statistics.values()]
-    table = ["| mask | stands for | times |", "|---|---|---|"]
-    for mask, about in MASKED.items():
-        times = sum(int(count.get(mask, 0)) for count in counts if isinstance(count, Mapping))
-        table.append(f"| {mask} | {about} | {times:,} |")
-    return "\n".join(table)
+    times = {mask: sum(int(count.get(mask, 0)) for count in counts if isinstance(count, Mapping)) for mask in MASKED}
+    rows = [(mask, about, f"{times[mask]:,}") for mask, about in MASKED.items()]
+    return table(["mask", "stands for", "times"], rows)
 
 
 def _splits(facts: Facts) -> str:
-    head = (
-        "| split | triplets from | annotation | reviews | triplets | POS | NEG | NEU |\n"
-        "|---|---|---|---|---|---|---|---|\n"
-    )
-    table = head + "\n".join(
-        f"| {s.name} | {s.source} | {s.annotation} | {s.reviews:,} | {s.triplets:,} | "
-        + " | ".join(f"{s.polarities.get(p, 0):,}" for p in ("POS", "NEG", "NEU"))
-        + " |"
+    rows = [
+        (s.name, s.source, s.annotation, *(f"{n:,}" for n in (s.reviews, s.triplets)),
+         *(f"{s.polarities.get(name, 0):,}" for name in POLARITIES))
         for s in facts.splits
-    )
+    ]  # fmt: skip
+    splits = table(["split", "triplets from", "annotation", "reviews", "triplets", *POLARITIES], rows)
     if not facts.layers:
-        return table
-    lines = [
-        f"| {s.name} | {layer.annotation} | {layer.labelled_by} | {layer.reviews:,} | {layer.triplets:,} |"
+        return splits
+    labelled = [
+        (s.name, layer.annotation, layer.labelled_by, f"{layer.reviews:,}", f"{layer.triplets:,}")
         for s in facts.splits
         for layer in s.layers
     ]
-    head = "\n\n| split | layer | labelled by | reviews | triplets |\n|---|---|---|---|---|\n"
-    return table + head + "\n".join(lines)
+    return f"{splits}\n\n{table(['split', 'layer', 'labelled by', 'reviews', 'triplets'], labelled)}"
 
 
 def _dropped(facts: Facts) -> str:
@@ -172,9 +166,7 @@ def _augmented(facts: Facts) -> str:
     """What the augmentation layers are, and what was measured on each."""
     parts = []
     for layer, about in facts.augmentations.items():
-        numbers = "\n".join(
-            f"| {key} | {value.replace('|', chr(92) + '|')} |" for key, value in flattened(about.get("measures"))
-        )
+        numbers = [(key, value.replace("|", "\\|")) for key, value in flattened(about.get("measures"))]
         parts.append(
             f"""## Augmentation: {layer}
 
@@ -186,9 +178,7 @@ source by arithmetic, and {_safety(about)}. Every row names its source row and i
 The same rows: `data/{about["split"]}-{layer}.jsonl`,
 `paper/`, `bio/` (over characters); what was rejected, with the reason: `rejected/`.
 
-| measure | value |
-|---|---|
-{numbers}
+{table(["measure", "value"], numbers)}
 
 """
         )
@@ -421,13 +411,9 @@ def _model_card_front(facts: ModelFacts) -> list[str]:
 def _scores(facts: ModelFacts) -> str:
     if not facts.scores:
         return "Not measured."
-    rows = [
-        f"| {against} | {split} | {metric} | {value:.1f} | {interval(low, high)} |"
-        for against, split, metric, value, low, high in facts.scores
-    ]
-    head = ["| against | split | metric | percent | 95% interval |", "|---|---|---|---|---|"]
+    rows = [(*named, f"{value:.1f}", interval(low, high)) for *named, value, low, high in facts.scores]
     against_rules = "" if any(score[0] == "gold" for score in facts.scores) else _AGAINST_RULES
-    return "\n".join([*head, *rows]) + against_rules
+    return table(["against", "split", "metric", "percent", "95% interval"], rows) + against_rules
 
 
 def _transformers() -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from builder.core.machine import uncollected
+from builder.core.wording import table
 from builder.release.export.records import ReviewRow, TripletRow
 from builder.release.manifest import Facts
 from builder.release.reading import opened, rows, rows_path, sized
@@ -28,7 +29,7 @@ from builder.reviews.text import hashed
 # ---- Reviews by id
 
 
-class Shelf(Mapping[str, tuple[str, ReviewRow]]):
+class Shelf:
     """Review id -> (split, row); `in` asks for 64 bits of an id's hash alone."""
 
     def __init__(self, release: Path, splits: Sequence[str]) -> None:
@@ -51,24 +52,23 @@ class Shelf(Mapping[str, tuple[str, ReviewRow]]):
     def __len__(self) -> int:
         return len(self._hashes)
 
-    def __iter__(self) -> Iterator[str]:
-        return (review["id"] for split in self._splits for review in rows(self._release, split))
-
     def __contains__(self, i: object) -> bool:
         return bool(self._places(str(i)))
 
     def __getitem__(self, i: str) -> tuple[str, ReviewRow]:
+        if (found := self.get(i)) is None:
+            raise KeyError(i)
+        return found
+
+    def get(self, i: str) -> tuple[str, ReviewRow] | None:
         for place in self._places(i):
             n = int(self._which[place])
             review = self._read(n, int(self._starts[place]), int(self._lengths[place]))
             if review["id"] == i:
                 return self._splits[n], review
-        raise KeyError(i)
+        return None
 
-    def items(self) -> ItemsView[str, tuple[str, ReviewRow]]:
-        return _Stream(self)
-
-    def stream(self) -> Iterator[tuple[str, tuple[str, ReviewRow]]]:
+    def items(self) -> Iterator[tuple[str, tuple[str, ReviewRow]]]:
         """All reviews in their order, each file read once."""
         return ((review["id"], (split, review)) for split in self._splits for review in rows(self._release, split))
 
@@ -83,15 +83,6 @@ class Shelf(Mapping[str, tuple[str, ReviewRow]]):
         with open(self._paths[n], "rb", buffering=0) as handle:
             handle.seek(start)
             return read_row(handle.read(length), f"{self._paths[n]}, byte {start}")
-
-
-class _Stream(ItemsView[str, tuple[str, ReviewRow]]):
-    """`items` would look each id up again."""
-
-    _mapping: Shelf
-
-    def __iter__(self) -> Iterator[tuple[str, tuple[str, ReviewRow]]]:
-        return self._mapping.stream()
 
 
 def _number(i: str) -> int:
@@ -120,7 +111,7 @@ _PROVENANCE = {"id", "sources", "rules", "verdict", "confidence", "aspect_catego
 """What may differ between two rows of one triplet without its being another label."""
 Making = Mapping[str, Any]
 """What made a release, as its manifest says: `builder`, `config`, `signatures` and `folders`."""
-Reviews = Mapping[str, tuple[str, ReviewRow]]
+Reviews = Mapping[str, tuple[str, ReviewRow]] | Shelf
 """Review id -> (split, row)."""
 
 
@@ -316,18 +307,13 @@ def markdown(diff: Diff, title: str = "") -> str:
     if diff.same:
         lines += ["No review and no triplet differs.", ""]
     else:
-        lines += ["| change | number | raises |", "|---|---|---|"]
-        lines += [
-            f"| {KINDS[kind][1]} | {count:,} | {KINDS[kind][0]} |" for kind, count in diff.counts.items() if count
-        ]
-        lines.append("")
+        counts = ((KINDS[kind][1], f"{count:,}", KINDS[kind][0]) for kind, count in diff.counts.items() if count)
+        lines += [table(["change", "number", "raises"], counts), ""]
     if diff.made:
-        lines += ["| made with another | before | after |", "|---|---|---|"]
-        lines += [f"| {' | '.join(_one_line(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in diff.made]
-        lines.append("")
-    lines += ["| split | reviews before | after | triplets before | after |", "|---|---|---|---|---|"]
-    lines += [f"| {name} | {a[0]:,} | {b[0]:,} | {a[1]:,} | {b[1]:,} |" for name, (a, b) in diff.sizes.items()]
-    lines.append("")
+        made = ([_one_line(cell).replace("|", "\\|") for cell in row] for row in diff.made)
+        lines += [table(["made with another", "before", "after"], made), ""]
+    sizes = ([name, *(f"{n:,}" for n in (a[0], b[0], a[1], b[1]))] for name, (a, b) in diff.sizes.items())
+    lines += [table(["split", "reviews before", "after", "triplets before", "after"], sizes), ""]
     for kind, shown in diff.samples.items():
         lines += [
             f"{KINDS[kind][1].capitalize()}, for example:",

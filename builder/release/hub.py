@@ -21,7 +21,7 @@ from queue import Empty, Queue
 from threading import Thread
 from typing import Any, Literal
 
-from builder.core.errors import ConfigError, ReleaseError, install_command
+from builder.core.errors import ConfigError, ReleaseError
 from builder.core.files import digest_file
 from builder.core.wording import counted
 from builder.release.verify import verify
@@ -187,7 +187,8 @@ def send(planned: UploadPlan, private: bool, report: Callable[[str], None]) -> P
 
     ReleaseError where the hub refuses, or where the tag is there with other content: a release is immutable.
     """
-    hub = _client()
+    import huggingface_hub as hub
+
     with _bounded(hub):
         return _send(hub, planned, private, report)
 
@@ -250,14 +251,6 @@ def _same(remote: Any, file: Path) -> bool:
     )
 
 
-def _client() -> Any:
-    try:
-        import huggingface_hub
-    except ImportError as error:
-        raise ConfigError("publishing needs huggingface_hub", fix=install_command("publish")) from error
-    return huggingface_hub
-
-
 @contextmanager
 def _bounded(hub: Any) -> Iterator[None]:
     """The hub's client with the limits of this module, for as long as we publish."""
@@ -278,8 +271,10 @@ def _translate_errors(where: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
+        from huggingface_hub import get_token
+
         causes = [str(cause) or type(cause).__name__ for cause in (error, error.__cause__) if cause is not None]
-        token = _client().get_token()
+        token = get_token()
         text = ": ".join(causes)
         text = text.replace(token, "[token]") if token else text
         raise ReleaseError(

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.core.files import digest_file
+from builder.core.wording import table
 from builder.release.reading import FORMAT, kept_columns
 
 # ---- Figures of quality
@@ -55,11 +56,8 @@ def as_rows(figures: Iterable[QualityFigure]) -> list[dict[str, Any]]:
 
 def markdown(figures: Sequence[QualityFigure]) -> str:
     """A table."""
-    head = "| figure | percent | 95% interval | of | judged by |\n|---|---|---|---|---|\n"
-    return head + "\n".join(
-        f"| {figure.figure} | {figure.value:.1f} | {interval(figure.low, figure.high)} | {figure.of} | {figure.by} |"
-        for figure in figures
-    )
+    rows = [(one.figure, f"{one.value:.1f}", interval(one.low, one.high), one.of, one.by) for one in figures]
+    return table(["figure", "percent", "95% interval", "of", "judged by"], rows)
 
 
 def sentence(figures: Sequence[QualityFigure]) -> str:

@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 
 from builder.core.records import Element
-from builder.core.wording import counted, describe_annotators
+from builder.core.wording import counted, describe_annotators, table
 from builder.release import origin
 from builder.release.export.records import ElementRow, ReviewRow, element_row
 from builder.release.manifest import Facts, interval, markdown, metric_name, sentence, system_name
@@ -25,10 +25,9 @@ from builder.release.reading import kept_columns
 # ---- Fields and the example
 
 
-def table(fields: Fields) -> str:
-    return "| field | type | meaning |\n|---|---|---|\n" + "\n".join(
-        f"| `{name}` | {kind} | {about} |" for name, (kind, about) in fields.items()
-    )
+def list_fields(fields: Fields) -> str:
+    """A table of fields."""
+    return table(["field", "type", "meaning"], [(f"`{name}`", *about) for name, about in fields.items()])
 
 
 def example() -> ReviewRow:
@@ -97,7 +96,7 @@ REASONS = {
 _TRIPLET_FIELDS = f"""A triplet. An element is `{{"text", "spans"}}`; \
 spans are half-open code-point offsets into the review's `text`, several where the words are parted:
 
-{table(TRIPLET)}
+{list_fields(TRIPLET)}
 """
 _SCOPE = """## Out of scope
 
@@ -128,7 +127,7 @@ def fields_of(facts: Facts) -> str:
     null = "" if judged else "\nNo judge decided on this release: `confidence` and `verdict` are null throughout.\n"
     example = shown_example(judged)
     kept = kept_columns(facts.config)
-    review = table({**REVIEW, **COLUMNS} if kept else REVIEW)
+    review = list_fields({**REVIEW, **COLUMNS} if kept else REVIEW)
     names = f"Columns that passed through: {', '.join(f'`{name}`' for name in kept)}.\n\n" if kept else ""
     return f"""## Fields
 
@@ -212,11 +211,11 @@ def inputs(facts: Facts) -> str:
     review_counts = facts.inputs
     if not [name for name in review_counts if name]:
         return "The input did not say where its reviews come from. Their own licence: not stated."
-    lines = [
-        f"| {name.replace('|', ' ') or '(not stated)'} | {number:,} | {facts.licences.get(name, 'not stated')} |"
+    rows = [
+        (name.replace("|", " ") or "(not stated)", f"{number:,}", facts.licences.get(name, "not stated"))
         for name, number in sorted(review_counts.items(), key=lambda item: (-item[1], item[0]))
     ]
-    return "| source | reviews | licence |\n|---|---|---|\n" + "\n".join(lines)
+    return table(["source", "reviews", "licence"], rows)
 
 
 def agreement(facts: Facts) -> str:
@@ -246,11 +245,11 @@ def agreement(facts: Facts) -> str:
 
 
 def _scores(rows: list[tuple[str, str, str, float, float | None, float | None]]) -> str:
-    head = "| system | split | metric | percent | 95% interval |\n|---|---|---|---|---|\n"
-    return head + "\n".join(
-        f"| {_systems(system)} | {split} | {metric_name(metric)} | {value:.1f} | {interval(low, high)} |"
+    shown = [
+        (_systems(system), split, metric_name(metric), f"{value:.1f}", interval(low, high))
         for system, split, metric, value, low, high in rows
-    )
+    ]
+    return table(["system", "split", "metric", "percent", "95% interval"], shown)
 
 
 def _systems(name: str) -> str:
@@ -289,16 +288,12 @@ def quality_section(facts: Facts) -> str:
     audited = str(facts.quality.get("summary") or "")
     lines = ["## Quality", "", audited or ("No sample of this release was audited." if facts.figures else NOT_MEASURED)]
     if isinstance(strata, Mapping) and strata:
-        lines += ["", "| triplets | precision (percent) | 95% interval | judged |", "|---|---|---|---|"]
-        lines += [
-            f"| {name} | {share['value']:.1f} | {share['low']:.1f} to {share['high']:.1f} | {share['answers']:,} |"
+        rows = [
+            (name, f"{share['value']:.1f}", interval(share["low"], share["high"]), f"{share['answers']:,}")
             for name, share in strata.items()
         ]
+        lines += ["", table(["triplets", "precision (percent)", "95% interval", "judged"], rows)]
     if facts.figures:
-        lines += [
-            "",
-            f"What the method makes of the gold reviews, {describe_annotators(facts.gold_annotators)}:",
-            "",
-            markdown(facts.figures),
-        ]
+        by = f"What the method makes of the gold reviews, {describe_annotators(facts.gold_annotators)}:"
+        lines += ["", by, "", markdown(facts.figures)]
     return "\n".join(lines) + "\n"

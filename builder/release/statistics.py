@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from statistics import mean, median
 
 from builder.core.records import POLARITIES, VERDICTS
+from builder.core.wording import table
 from builder.release.export.records import ReviewRow
 from builder.reviews.masking import REPLACEMENTS
 
@@ -122,10 +123,7 @@ _SHOWN = {
 }  # fmt: skip
 
 
-def table(numbers: Mapping[str, Numbers]) -> str:
+def list_numbers(numbers: Mapping[str, Numbers]) -> str:
     """A Markdown table with a column for each split."""
-    head = f"| | {' | '.join(numbers)} |\n|---|{'---|' * len(numbers)}\n"
-    return head + "\n".join(
-        f"| {caption} | {' | '.join(f'{number[key]:,}' for number in numbers.values())} |"
-        for key, caption in _SHOWN.items()
-    )
+    rows = [(caption, *(f"{of[key]:,}" for of in numbers.values())) for key, caption in _SHOWN.items()]
+    return table(["", *numbers], rows)

@@ -170,16 +170,6 @@ def lexicon_uses(connection: sqlite3.Connection) -> Iterator[tuple[str | None, b
         )
 
 
-def words(connection: sqlite3.Connection, column: str) -> list[tuple[str, int, int, int, int]]:
-    """(word, triplets, POS, NEG, NEU) of every aspect or opinion of the release, or else of the candidates."""
-    assert column in ("aspect", "opinion"), column
-    chosen = "released_triplets" if released.totals(connection)["triplets"] else "triplets"
-    return connection.execute(
-        f"SELECT {column}, count(*), sum(polarity = 'POS'), sum(polarity = 'NEG'), sum(polarity = 'NEU') FROM {chosen}"
-        " GROUP BY 1 ORDER BY 2 DESC, 1"
-    ).fetchall()
-
-
 def judged(connection: sqlite3.Connection, polarity: str) -> list[tuple[str, str, int]]:
     """(aspect, opinion, triplets) of a polarity in the release, or in the candidates where nothing is released."""
     chosen = "released_triplets" if released.totals(connection)["triplets"] else "triplets"

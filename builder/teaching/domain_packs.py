@@ -26,9 +26,7 @@ from builder.core.records import Pool, Triplet
 from builder.core.settings import CORE, Input
 from builder.engine.reader import Reader, Reading, Recipe, extract, make_reader
 from builder.gold.pool import PoolSettings
-from builder.language.lexicon.categories import guess_class
 from builder.language.lexicon.domain_sheet import (
-    Proposal,
     find_slips,
     read_as_lexicon,
     read_sheet,
@@ -105,7 +103,7 @@ class DomainReport:
     lost: Sequence[tuple[Triplet, str]]
     changed: int
     drawn: Sequence[tuple[Triplet, str]]
-    unknown: Sequence[Proposal]
+    unknown: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,45 +233,27 @@ def read_reviews(files: Sequence[Path], how: HowToRead = _BY_GUESS) -> list[str]
     ]
 
 
-def add_to_sheet(folder: Path, words: Sequence[Proposal]) -> int:
-    """Put words into the sheet of a pack, to be answered; those that stand there stay as they are. How many are new."""
-    rows, core, name = read_sheet(folder), load_below(folder), folder.resolve().name
-    known = {read_as_lexicon(row, name, core).word for row in rows}
-    new = [word for word in words if read_as_lexicon(word, name, core).word not in known]
-    write_sheet(folder, [*rows, *new])
-    return len(new)
-
-
-def _count_unknown(readings: Sequence[Reading], reader: Reader) -> list[Proposal]:
-    """The content words of most reviews, two at least, that no table of the lexicon and no triplet holds, as rows of a
-    sheet that nobody has answered: nouns as aspects, others as opinions.
-    """
+def _count_unknown(readings: Sequence[Reading], reader: Reader) -> dict[str, int]:
+    """The content words of most reviews, two at least, that no table of the lexicon and no triplet holds."""
     known = reader.lexicon.words()
     counts: Counter[str] = Counter()
-    first: dict[str, tuple[str, str, str]] = {}
+    shown: dict[str, str] = {}
     for reading in readings:
         doc = reading.doc
         triplets = reader.engine.extract(doc)
         parts = [part for triplet in triplets for part in (triplet.aspect_full, triplet.opinion_full)]
         read = {place for part in parts for start, end in part.spans for place in range(start, end)}
         words = {
-            doc.text[token.start : token.end].lower(): token
+            doc.text[token.start : token.end].lower(): (token.start, token.end)
             for token in doc.tokens
             if token.pos in _CONTENT and token.start not in read
         }
-        new = {word: token for word, token in words.items() if len(word) > 1 and word not in known and HAN.search(word)}
-        counts.update(new.keys())
-        for word, token in new.items():
-            if word not in first:
-                start, end = reading.view.to_source((token.start, token.end))
-                first[word] = (token.pos, reading.text[start:end], quote(reading.text, start, end))
+        new = [word for word in words if len(word) > 1 and word not in known and HAN.search(word)]
+        counts.update(new)
+        for word in new:
+            shown.setdefault(word, reading.text[slice(*reading.view.to_source(words[word]))])
     often = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_SHOWN_UNKNOWN]
-    return [_propose_unknown(word, number, *first[word], reader.lexicon) for word, number in often if number > 1]
-
-
-def _propose_unknown(word: str, reviews: int, pos: str, shown: str, sentence: str, lexicon: Lexicon) -> Proposal:
-    kind, meaning = ("aspect", guess_class(word, lexicon)) if pos in ("NOUN", "PROPN") else ("opinion", "NEU")
-    return Proposal(kind, shown, meaning, 0.0, reviews, "unknown", sentence)
+    return {shown[word]: number for word, number in often if number > 1}
 
 
 # ---- Labels first

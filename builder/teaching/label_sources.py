@@ -14,7 +14,6 @@ out before they are added.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import shutil
@@ -106,15 +105,9 @@ def read_labels(path: Path) -> LabelledRows:
 
 def _read_table(path: Path) -> list[Row]:
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        is_foreign = isinstance(error, UnicodeDecodeError)
-        fault, fix = ("is not UTF-8", "save it as CSV UTF-8") if is_foreign else (f"cannot be read: {error}", "")
-        raise InputError(fault, where=str(path), fix=fix) from error
-    try:
-        header, *table = read_cells(text) or [[]]
-    except csv.Error as error:
-        raise InputError(f"broken CSV ({error})", where=str(path), fix="save it as CSV UTF-8") from error
+        header, *table = read_cells(path, InputError) or [[]]
+    except OSError as error:
+        raise InputError(f"cannot be read: {error}", where=str(path)) from error
     names = [name.strip().lower() for name in header]
     if missing := [name for name in COLUMNS if name not in names]:
         fix = f"columns: {', '.join(COLUMNS)}, and `id` if you like; a row for each triplet"
@@ -212,9 +205,9 @@ RECORD = "taught.json"
 _WORDS = Path("lexicon", "aspects", f"imported_{LABELS}.tsv")
 
 
-def teach(rows: Rows, where: Path, workdir: Path, weighed: bool = True) -> tuple[Lessons, list[Path]]:
+def teach(rows: Rows, where: Path, workdir: Path, weighed: bool = True) -> tuple[Lessons, list[str]]:
     """Write what all labels teach into a working directory, in place of what labels taught before. The lessons, and
-    the files of the rules. `weighed` is as in `learn`.
+    the names of the rules. `weighed` is as in `learn`.
     """
     with untaught(workdir) as folders:
         reader, rules = make_reader(Recipe(folders=folders)), folders.load_rules()
@@ -229,7 +222,8 @@ def teach(rows: Rows, where: Path, workdir: Path, weighed: bool = True) -> tuple
         write_taught(workdir / TAUGHT_MODEL, folders.model, lessons.combiner)
     names = [rule.name for rule in lessons.changed(rules)]
     write_atomically(workdir / RECORD, (json.dumps({"rules": names, "labels": len(rows)}) + "\n").encode())
-    return lessons, write_lessons(lessons, rules, workdir / "rules", workdir / "lexicon")
+    write_lessons(lessons, rules, workdir)
+    return lessons, names
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,4 @@
-"""`builder gold annotate`: pools out to files and the page, labels back in, agreement, and decisions where people
-disagree.
-"""
+"""`builder gold annotate`: pools out to files, labels back in, agreement, and where people disagree."""
 
 from __future__ import annotations
 
@@ -8,14 +6,14 @@ import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from builder.core.errors import ConfigError, InputError
 from builder.core.files import refusals, write_atomically
 from builder.core.records import Candidate, Label, Pool
 from builder.gold import agreement
-from builder.gold.file_formats import CheckedAnswer, Checker, LabelFormat
+from builder.gold.file_formats import CheckedAnswer, Checker, format_of
 from builder.gold.items import Fault, LabelItem, items, label_text
 from builder.store import db, gold, pools
 
@@ -25,7 +23,7 @@ class Imported:
     """What a file held: labels (of them changed ones), missing triplets, reviews marked complete. With `faults`
     nothing was stored.
 
-    `open`: candidates of the pool that none of these annotators has labelled; of decisions, disputes that are left.
+    `open`: candidates of the pool that none of these annotators has labelled.
     """
 
     pool: str
@@ -48,32 +46,27 @@ def opened(workdir: Path) -> Iterator[sqlite3.Connection]:
 
 
 def export(
-    workdir: Path, pool_id: str | None, path: Path, form: LabelFormat, annotator: str = "", *, force: bool = False
+    workdir: Path, pool_id: str | None, path: Path, annotator: str = "", *, force: bool = False
 ) -> tuple[str, int]:
     """Write a pool, with the labels of `annotator` so far if named; (pool, candidates)."""
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
         labels = gold.of_pool(connection, pool.id).get(annotator, {})
         checked = frozenset(gold.checked(connection, pool.id, annotator))
-    write_items(path, form, items(pool, labels, checked), force)
+    write_items(path, items(pool, labels, checked), force)
     return pool.id, pool.size
 
 
-def import_labels(
-    workdir: Path, pool_id: str | None, path: Path, form: LabelFormat, annotator: str = "", *, decide: bool = False
-) -> Imported:
-    """Store what a file says, all or nothing. `annotator` names who filled it in where the file does not; `decide`:
-    as decisions.
-    """
+def import_labels(workdir: Path, pool_id: str | None, path: Path, annotator: str = "") -> Imported:
+    """Store what a file says, all or nothing. `annotator` names who filled it in where the file does not."""
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
-        answers, faults = _checked(pool, path, form, annotator)
+        answers, faults = _checked(pool, path, annotator)
         names = tuple(sorted({one.annotator for one in answers if one.label or one.missing or one.checked}))
         known = gold.of_pool(connection, pool.id)
-        before = gold.decisions(connection, pool.id) if decide else {}
         given = [answer for answer in answers if answer.candidate is not None and answer.label is not None]
         changed = sum(
-            _differs((before if decide else known.get(answer.annotator, {})).get(answer.candidate.id), answer.label)
+            _differs(known.get(answer.annotator, {}).get(answer.candidate.id), answer.label)
             for answer in given
             if answer.candidate
         )
@@ -81,8 +74,8 @@ def import_labels(
             with db.atomic(connection):
                 for name in names:
                     own = [answer for answer in answers if answer.annotator == name]
-                    _store(connection, name, own, f"import {path.suffix[1:]}", decide)
-        open_ = len(undecided(connection, pool)) if decide else _count_open(connection, pool, names or (annotator,))
+                    _store(connection, name, own, f"import {path.suffix[1:]}")
+        open_ = _count_open(connection, pool, names or (annotator,))
     missing, complete = sum(len(answer.missing) for answer in answers), sum(answer.checked for answer in answers)
     return Imported(pool.id, names, len(given), changed, missing, complete, open_, tuple(faults))
 
@@ -114,39 +107,15 @@ def agree(workdir: Path, pool_id: str | None, kind: str | None = "human") -> tup
     return pool, agreement.agreement(pool, labels), len(disputed), len(disputed.keys() - decided.keys())
 
 
-@dataclass(frozen=True, slots=True)
-class Dispute:
-    """A candidate on which people disagree: its number (+id where a person added it), review, and what each said."""
-
-    n: str
-    review: str
-    candidate: Candidate
-    answers: str
-
-
-def queue(workdir: Path, pool_id: str | None) -> tuple[Pool, list[Dispute]]:
-    """The candidates on which people disagree and nobody has decided, in the pool's order."""
+def queue(workdir: Path, pool_id: str | None) -> tuple[Pool, list[tuple[str, str, Candidate, str]]]:
+    """The candidates on which people disagree and nobody has decided, in the pool's order: its number (+id where a
+    person added it), its review, the candidate, and what each said.
+    """
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
         open_ = undecided(connection, pool)
-    disputes = [
-        Dispute(str(one.n) if one.n is not None else f"+{one.id}", review.key, one, open_[one.id])
-        for review in pool.reviews
-        for one in review.candidates
-        if one.id in open_
-    ]
-    return pool, disputes
-
-
-def export_queue(
-    workdir: Path, pool_id: str | None, path: Path, form: LabelFormat, *, force: bool = False
-) -> tuple[str, int]:
-    """Write the undecided disputes as a sheet with what each person said; (pool, disputes)."""
-    with opened(workdir) as connection:
-        pool = pools.read(connection, pools.chosen(connection, pool_id))
-        open_ = undecided(connection, pool)
-    write_items(path, form, items(pool, only=frozenset(open_), others=open_), force)
-    return pool.id, len(open_)
+    candidates = ((review.key, one) for review in pool.reviews for one in review.candidates if one.id in open_)
+    return pool, [(f"+{one.id}" if one.n is None else str(one.n), key, one, open_[one.id]) for key, one in candidates]
 
 
 def undecided(connection: sqlite3.Connection, pool: Pool) -> dict[int, str]:
@@ -175,29 +144,21 @@ def spoken(text: str, labels: Iterable[tuple[str, Label]]) -> str:
     return " · ".join(f"{who} {describe(label)}" for who, label in labels)
 
 
-def _checked(pool: Pool, path: Path, form: LabelFormat, annotator: str) -> tuple[list[CheckedAnswer], list[Fault]]:
+def _checked(pool: Pool, path: Path, annotator: str) -> tuple[list[CheckedAnswer], list[Fault]]:
     if not path.is_file():
         raise InputError("no such file", where=str(path), fix="check the path")
-    checker, answers, faults = Checker(pool), [], []
-    for filled in form.read(path):
+    checker, answers, faults = Checker(pool, annotator), [], []
+    for filled in format_of(path).read(path):
         try:
             if isinstance(filled, Fault):
                 raise filled
             answers.append(checker.checked(filled))
         except Fault as fault:
             faults.append(fault)
-    named = [_named(answer, annotator) for answer in answers]
     if not answers and not faults:
         fix = "give the file that `builder gold annotate export` wrote, filled in"
         raise InputError("no rows", where=str(path), fix=fix)
-    return named, faults
-
-
-def _named(answer: CheckedAnswer, annotator: str) -> CheckedAnswer:
-    name = annotator or answer.annotator
-    if not name and (answer.label or answer.missing or answer.checked):
-        raise ConfigError("the file does not say who filled it in", fix="name the person with --annotator")
-    return replace(answer, annotator=name)
+    return answers, faults
 
 
 def check_name(name: str) -> None:
@@ -217,7 +178,7 @@ def entered(connection: sqlite3.Connection, name: str, kind: str = "human") -> i
         raise ConfigError(str(error), where="--annotator", fix="choose another name") from error
 
 
-def _store(connection: sqlite3.Connection, name: str, answers: list[CheckedAnswer], tool: str, decide: bool) -> None:
+def _store(connection: sqlite3.Connection, name: str, answers: list[CheckedAnswer], tool: str) -> None:
     who = entered(connection, name)
     rows = [(answer.candidate.id, answer.label) for answer in answers if answer.candidate and answer.label is not None]
     added = [
@@ -225,20 +186,17 @@ def _store(connection: sqlite3.Connection, name: str, answers: list[CheckedAnswe
         for answer in answers
         for t in answer.missing
     ]
-    gold.put(connection, who, added if decide else [*rows, *added], tool)
-    if decide:
-        gold.decide(connection, who, [(i, label) for i, label in (*rows, *added) if label.label is not None], tool)
+    gold.put(connection, who, [*rows, *added], tool)
     gold.check(connection, who, [answer.review.id for answer in answers if answer.checked], tool)
 
 
-def write_items(path: Path, form: LabelFormat, label_items: Iterable[LabelItem], force: bool) -> None:
+def write_items(path: Path, label_items: Iterable[LabelItem], force: bool) -> None:
     """Write items beside the target, then renamed. A file that is there may hold somebody's work."""
     if path.exists() and not force:
         raise InputError(
             "exists already, and may hold labels", where=str(path), fix="choose another name, or --force to replace it"
         )
-    if path.suffix.lower() != form.ending:
-        raise ConfigError(f"{path.name} does not end in {form.ending}", fix=f"name it {path.stem}{form.ending}")
+    form = format_of(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
         draft = Path(folder) / path.name

@@ -29,7 +29,7 @@ from builder.language.lexicon.categories import guess_class
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.overlay import Overlay, write
 from builder.language.lexicon.resources import Lexicon
-from builder.language.lexicon.rules import Rule, write_rule
+from builder.language.lexicon.rules import Rule, edited_file, write_rule
 from builder.learning.task import Example
 from builder.pipeline import layers
 from builder.pipeline.judging import Rated, hold_one
@@ -200,16 +200,11 @@ def learn_rest(
     return replace(lessons, combiner=judge.learn(taught, engine))
 
 
-def write_lessons(lessons: Lessons, rules: Sequence[Rule], rule_folder: Path, lexicon_folder: Path) -> list[Path]:
-    """Write the rules that lessons change, a file each that wins over the rule of its name, and the aspects. The files
-    of the rules.
-    """
-    files = []
+def write_lessons(lessons: Lessons, rules: Sequence[Rule], workdir: Path) -> None:
+    """Write the rules that lessons change, a file each that wins over the rule of its name, and the aspects."""
     for rule in lessons.changed(rules):
-        files.append(rule_folder / f"{rule.name}.toml")
-        write_atomically(files[-1], write_rule(rule).encode())
-    write(Overlay(LABELS, aspects=tuple(lessons.aspects.items())), lexicon_folder)
-    return files
+        write_atomically(edited_file(workdir, rule.name), write_rule(rule).encode())
+    write(Overlay(LABELS, aspects=tuple(lessons.aspects.items())), workdir / "lexicon")
 
 
 def read_taught(rows: Rows, where: Path, reader: Reader) -> list[TaughtReview]:

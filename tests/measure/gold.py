@@ -77,10 +77,10 @@ def main() -> None:
                 (one.id, Label(draw.choice(("YY", "YN", "NX")))) for review in pool.reviews for one in review.candidates
             ]
             gold.put(connection, who, every, "bench")
-        for name, form in FORMATS.items() if not options.page else ():
-            file = Path(folder) / f"{name}{form.ending}"
-            timed(f"export {name}", export, workdir, None, file, form, "amy")
-            done = timed(f"import {name}", import_labels, workdir, None, file, form, f"{name}'s")
+        for name in FORMATS if not options.page else ():
+            file = Path(folder) / f"pool{name}"
+            timed(f"export {name}", export, workdir, None, file, "amy")
+            done = timed(f"import {name}", import_labels, workdir, None, file, f"{name[1:]}'s")
             assert done.labels == pool.size, done  # type: ignore[attr-defined]
         timed("agreement of six", agree, workdir, None)
         if options.browser or options.page:

@@ -1,9 +1,9 @@
 """The paper's release in one config, from reviews to Table 7: `python tests/measure/table7.py REVIEWS.csv --work DIR`.
 
 Builds the variants A to D with the embedded models, draws a pool of gold and one of silver from the test split, and has
-them labelled: the first by two simulated people and a judge, the second by the judge alone, a server on this machine
-that answers as an OpenAI-compatible one by a rule of its own. People differ in some answers; a third person decides
-those. Then the same working directory is released with both layers, and its report holds Tables 1 to 8 and Figures 6
+them labelled: the first by three simulated people and a judge, the second by the judge alone, a server on this machine
+that answers as an OpenAI-compatible one by a rule of its own. People differ in some answers; the majority counts.
+Then the same working directory is released with both layers, and its report holds Tables 1 to 8 and Figures 6
 and 7. The people and the judge are simulated: their figures show that the way is whole, not how good anything is.
 """
 
@@ -137,16 +137,12 @@ def draw_pool(work: Path, count: int, seed: int, split: str = "test") -> str:
 
 
 def label_by_people(work: Path, pool: str) -> None:
-    """Two people fill in a sheet each; a third decides where they differ."""
-    for person, slips in (("amy", 0.05), ("bo", 0.1)):
+    """Three people fill in a sheet each."""
+    for person, slips in (("amy", 0.05), ("bo", 0.1), ("cho", 0.0)):
         sheet = work / f"{person}-{pool}.csv"
         builder("annotate", "export", sheet, "--workdir", work, "--pool", pool, "--annotator", person)
         fill_sheet(sheet, person, slips)
         builder("annotate", "import", sheet, "--workdir", work, "--pool", pool, "--annotator", person)
-    disputes = work / f"disputes-{pool}.csv"
-    builder("annotate", "adjudicate", "--export", disputes, "--workdir", work, "--pool", pool)
-    fill_sheet(disputes, "cho", 0.0)
-    builder("annotate", "adjudicate", "--import", disputes, "--annotator", "cho", "--workdir", work, "--pool", pool)
 
 
 def build(options: argparse.Namespace, *labels: str) -> None:

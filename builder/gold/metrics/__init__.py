@@ -8,6 +8,6 @@ Zhang and Zhou 2014, as its released scorer computes it) counts a review that is
 the share of gold reviews that say something.
 """
 
-from builder.gold.metrics.scores import Answer, Answers, Match, Part, Score, micro, paper, polarity_accuracy
+from builder.gold.metrics.scores import Answer, Answers, Match, Part, Score, micro, paper
 
-__all__ = ["Answer", "Answers", "Match", "Part", "Score", "micro", "paper", "polarity_accuracy"]
+__all__ = ["Answer", "Answers", "Match", "Part", "Score", "micro", "paper"]

@@ -78,9 +78,9 @@ def tally_complete(gold: CompleteGold, predicted: Answers, polarity: bool = True
     return [_count(review, predicted.get(key, ()), polarity) for key, review in gold.items()]
 
 
-def count_optional(gold: CompleteGold, predicted: Answers, polarity: bool = True) -> int:
+def count_optional(gold: CompleteGold, predicted: Answers) -> int:
     """How many predictions hit an optional triplet."""
-    rows = tally_complete(gold, predicted, polarity)
+    rows = tally_complete(gold, predicted)
     return sum(len(set(predicted.get(key, ()))) for key in gold) - int(sum(row[1] for row in rows))
 
 

@@ -261,12 +261,6 @@ def paper(gold: Answers, predicted: Answers) -> Score:
     return Score(precision, recall, mean, -1, -1, -1, signature(metric), accuracy)
 
 
-def polarity_accuracy(gold: Answers, predicted: Answers, match: Match = "lenient") -> float:
-    """Share (percent) of the matched pairs that have the gold polarity; 100 where no pair matches."""
-    sums = [sum(column) for column in zip(*tally(gold, predicted, Metric(match, "polarity")), strict=True)] or [0, 0]
-    return share(sums[0], sums[1], 0)
-
-
 def tally(gold: Answers, predicted: Answers, metric: Metric, mode: Mode = "open") -> Tally:
     """The counts of each gold review. `given-aspects` leaves out what is predicted about no gold aspect."""
     assert metric.match != "complete", "gold of that kind is counted by builder.gold.metrics.complete"

@@ -1,21 +1,11 @@
 "use strict";
 // The page: what is asked, in order, what was answered, and the keys. Needs text.js and picker.js.
-const KEY = document.querySelector("meta[name=key]").content;
 const CHUNK = 100;
 const items = new Map(), drafts = new Map();
 const undo = [];
-let head = null, place = 0, item = null, lesson = null, busy = Promise.resolve();
+let head = null, place = 0, item = null, lesson = null;
 
-async function call(path, body) {
-  const options = { headers: { "X-Key": KEY } };
-  if (body) { options.method = "POST"; options.headers["Content-Type"] = "application/json"; options.body = JSON.stringify(body); }
-  let answer;
-  try { answer = await fetch(path, options); } catch { throw new Error("沒有存到：伺服器停了。 Not saved: the server has stopped; start `builder gold annotate serve` again."); }
-  const content = (answer.headers.get("content-type") || "").startsWith("application/json") ? await answer.json() : { error: await answer.text() };
-  if (answer.status === 401) location.reload();
-  if (!answer.ok) throw new Error("沒有存到 Not saved: " + content.error);
-  return content;
-}
+unsaved = "沒有存到 Not saved: ";
 async function fetched(start) {
   const from = Math.max(0, start - start % CHUNK);
   for (const got of await call(`/api/items?start=${from}&count=${CHUNK}`)) if (!items.has(got.place)) items.set(got.place, got);
@@ -258,12 +248,9 @@ const action = (key) => (picker ? PICK[key] : offered(key) ? WORK[key] : null);
 // One after the other: a key pressed while an answer is being stored waits for it.
 function press(key, shift) { perform(() => { const run = item && action(keyed(key, shift)); return run ? () => run(shift) : null; }); }
 function perform(choose) {
-  busy = busy.then(async () => {
+  queue(() => {
     const run = choose();
-    if (!run) return;
-    $("error").hidden = true; $("done").textContent = "";
-    try { await run(); if (picker) show(); else if (!$("picker").hidden) show(); } catch (error) { $("error").textContent = error.message; $("error").hidden = false; }
-    document.body.dataset.pressed = String(Number(document.body.dataset.pressed || 0) + 1);
+    return run && attempt(async () => { $("done").textContent = ""; await run(); if (picker || !$("picker").hidden) show(); });
   });
 }
 document.addEventListener("keydown", (event) => {

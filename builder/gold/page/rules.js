@@ -1,6 +1,5 @@
 "use strict";
 // Rules, their examples, and what an edited one changes. Texts are hostile input: nodes are made with textContent only.
-const KEY = document.querySelector("meta[name=key]").content;
 const PAUSE = 400, LOOK = 200; // milliseconds: after the last key until the examples run; between two looks at the progress
 const KINDS = { changed: "變 changed", lost: "少 lost", added: "多 added" };
 const TEMPLATE = `[my-rule]
@@ -13,14 +12,6 @@ miss = ["餐點還行 → 餐點|還行|POS"]
 `;
 let rules = [], name = "", saved = "", isMine = false, shown = null, latest = 0, timer = 0;
 
-async function call(path, body) {
-  const options = { headers: { "X-Key": KEY } };
-  if (body) { options.method = "POST"; options.headers["Content-Type"] = "application/json"; options.body = JSON.stringify(body); }
-  const answer = await fetch(path, options), isJson = (answer.headers.get("content-type") || "").startsWith("application/json");
-  const content = isJson ? await answer.json() : { error: await answer.text() };
-  if (!answer.ok) throw new Error(content.error);
-  return content;
-}
 async function ask(path, body) { // the answer, or null where the rule cannot be used: then the fault is shown
   const answer = await call(path, body);
   fault(answer.fault || "", answer.line);
@@ -45,11 +36,11 @@ function drawList() {
     button.type = "button"; button.title = rule.about;
     if (rule.edited) button.append(" ", element("span", "● 我的 mine", "mine"));
     button.append(element("small", rule.kind + (rule.off ? " · 關掉了 switched off" : rule.counts ? "" : " · 不在此慣例 not in force")));
-    button.addEventListener("click", () => perform(() => open(rule.name)));
+    button.addEventListener("click", () => attempt(() => open(rule.name)));
     item.append(button); return item;
   }));
 }
-async function load() { $("list").replaceChildren(element("li", "讀取規則 reading the rules …", "en")); ({ rules } = await call("/api/list", {}).then((answer) => { if (answer.fault) throw new Error(answer.fault); return answer; })); drawList(); }
+async function load() { $("list").replaceChildren(element("li", "讀取規則 reading the rules …", "en")); ({ rules } = await call("/api/list_rules", {}).then((answer) => { if (answer.fault) throw new Error(answer.fault); return answer; })); drawList(); }
 function put(text, origin) {
   $("text").value = saved = text; $("text").rows = Math.min(26, text.split("\n").length + 1); $("about").textContent = ""; $("name").textContent = visible(name || "新規則 new rule"); $("origin").textContent = visible(origin);
   $("none").hidden = true; $("gone").textContent = ""; $("rule").hidden = false; $("changes").hidden = true; $("status").textContent = "";
@@ -57,7 +48,7 @@ function put(text, origin) {
 }
 async function open(wanted) {
   if (isChanged() && !confirm("改過的還沒存，要丟掉嗎？ Leave without saving?")) return;
-  const rule = await ask("/api/open", { name: wanted });
+  const rule = await ask("/api/open_rule", { name: wanted });
   if (!rule) return;
   name = rule.name; isMine = rule.edited;
   put(rule.text, `${rule.kind} · ${rule.edited ? "我的 mine, in the working directory" : rule.origin}`); examples(rule); classes(rule);
@@ -86,7 +77,7 @@ function classes(answer) {
   $("classes").replaceChildren(...answer.classes.flatMap(([name, words]) => [element("dt", name), element("dd", words.join(" "))]));
 }
 async function run() { // the examples with the text as it is; a later edit overtakes
-  const number = ++latest, answer = await call("/api/try", { text: $("text").value });
+  const number = ++latest, answer = await call("/api/try_rule", { text: $("text").value });
   if (number !== latest) return;
   fault(answer.fault || "", answer.line);
   if (!answer.fault) { examples(answer); classes(answer); }
@@ -127,14 +118,14 @@ function draw(kind) {
   $("reviews").replaceChildren(...items);
 }
 async function save() {
-  const answer = await ask("/api/save", { text: $("text").value });
+  const answer = await ask("/api/save_rule", { text: $("text").value });
   if (!answer) return;
   saved = $("text").value; await load(); await open(answer.name);
   $("status").textContent = `存好了 saved: ${answer.file} · builder resume`;
 }
 async function drop() {
   if (!confirm("刪掉我的這一份？ Delete your copy of this rule?")) return;
-  const answer = await ask("/api/drop", { name });
+  const answer = await ask("/api/drop_rule", { name });
   if (!answer) return;
   saved = $("text").value; await load();
   if (answer.left) await open(answer.name); else { name = ""; $("rule").hidden = true; $("none").hidden = false; drawList(); }
@@ -145,23 +136,18 @@ function switchOff() { // one line under the heading
   $("text").value = /^enabled = false$/m.test(text) ? text.replace(/^enabled = false\n?/m, "") : text.replace(/^(\[[^\n]*\]\n)/m, "$1enabled = false\n");
   edited();
 }
-function edited() { mark(); $("changes").classList.add("old"); clearTimeout(timer); timer = setTimeout(() => perform(run), PAUSE); }
-async function perform(work) {
-  $("error").hidden = true;
-  try { await work(); } catch (error) { $("error").textContent = error.message; $("error").hidden = false; }
-  document.body.dataset.pressed = String(Number(document.body.dataset.pressed || 0) + 1);
-}
+function edited() { mark(); $("changes").classList.add("old"); clearTimeout(timer); timer = setTimeout(() => attempt(run), PAUSE); }
 $("filter").addEventListener("input", drawList);
 $("text").addEventListener("input", edited);
-$("text").addEventListener("keydown", (event) => { if ((event.ctrlKey || event.metaKey) && event.key === "s") { event.preventDefault(); if (!$("save").disabled) perform(save); } });
-$("compare").addEventListener("click", () => perform(compare));
-$("save").addEventListener("click", () => perform(save));
+$("text").addEventListener("keydown", (event) => { if ((event.ctrlKey || event.metaKey) && event.key === "s") { event.preventDefault(); if (!$("save").disabled) attempt(save); } });
+$("compare").addEventListener("click", () => attempt(compare));
+$("save").addEventListener("click", () => attempt(save));
 $("off").addEventListener("click", switchOff);
 $("undo").addEventListener("click", () => { $("text").value = saved; edited(); });
-$("drop").addEventListener("click", () => perform(drop));
-$("new").addEventListener("click", () => perform(async () => {
+$("drop").addEventListener("click", () => attempt(drop));
+$("new").addEventListener("click", () => attempt(async () => {
   if (isChanged() && !confirm("改過的還沒存，要丟掉嗎？ Leave without saving?")) return;
   name = ""; isMine = false; put(TEMPLATE, "改標題當名字 the heading is its name"); await run();
 }));
 addEventListener("beforeunload", (event) => { if (isChanged()) event.preventDefault(); });
-perform(async () => { await load(); document.body.dataset.ready = "1"; });
+attempt(async () => { await load(); document.body.dataset.ready = "1"; });

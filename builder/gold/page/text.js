@@ -1,9 +1,30 @@
 "use strict";
-// Text, marks and lines. Offsets are code points, as in the database; what moves and is drawn are graphemes, so that an emoji of several
+// Calls, text, marks and lines. Offsets are code points, as in the database; what moves and is drawn are graphemes, so that an emoji of several
 // code points stays whole. Reviews are hostile input: nodes are made with textContent only.
 const CHINESE = { POS: "正面", NEG: "負面", NEU: "中性" }, ENGLISH = { POS: "positive", NEG: "negative", NEU: "neutral" };
 const named = (polarity) => `${CHINESE[polarity]} ${ENGLISH[polarity]}`;
 const $ = (id) => document.getElementById(id);
+
+const KEY = document.querySelector("meta[name=key]").content;
+let unsaved = ""; // what an error begins with on a page that stores every answer
+async function call(path, body) {
+  const options = { headers: { "X-Key": KEY } };
+  if (body) { options.method = "POST"; options.headers["Content-Type"] = "application/json"; options.body = JSON.stringify(body); }
+  let answer;
+  try { answer = await fetch(path, options); } catch { throw new Error(unsaved + "伺服器停了。 The server has stopped; start the command again."); }
+  const content = (answer.headers.get("content-type") || "").startsWith("application/json") ? await answer.json() : { error: await answer.text() };
+  if (answer.status === 401) location.reload();
+  if (!answer.ok) throw new Error(unsaved + content.error);
+  return content;
+}
+// What goes wrong stands on the page. `pressed` counts what was done.
+async function attempt(work) {
+  $("error").hidden = true;
+  try { await work(); } catch (error) { $("error").textContent = error.message; $("error").hidden = false; }
+  document.body.dataset.pressed = String(Number(document.body.dataset.pressed || 0) + 1);
+}
+let busy = Promise.resolve();
+function queue(work) { busy = busy.then(work); } // one after the other
 
 // Characters that would reorder or hide what a reader sees become signs, one for one, so that offsets hold (as in builder/core/markup.py).
 const HIDDEN = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;

@@ -1,15 +1,7 @@
 "use strict";
 // Proposed words with their sentences. Sentences are hostile input: nodes are made with textContent only.
-const KEY = document.querySelector("meta[name=key]").content;
-let rows = [], classes = [], ownClasses = [], roles = [], at = 0, busy = Promise.resolve();
+let rows = [], classes = [], ownClasses = [], roles = [], at = 0;
 
-async function call(path, body) {
-  const options = { headers: { "X-Key": KEY } };
-  if (body) { options.method = "POST"; options.headers["Content-Type"] = "application/json"; options.body = JSON.stringify(body); }
-  const answer = await fetch(path, options), content = (answer.headers.get("content-type") || "").startsWith("application/json") ? await answer.json() : { error: await answer.text() };
-  if (!answer.ok) throw new Error(content.error);
-  return content;
-}
 // 【…】 stands around the word, which a review may write in the other script; reviews have such brackets of their own too.
 function sentence(text, word) {
   const line = document.createElement("p"), letters = Array.from(word), alike = ([, other]) => Array.from(other).filter((char, n) => char === letters[n]).length;
@@ -32,13 +24,13 @@ function meaning(row) {
 function drawn(row) {
   const item = document.createElement("li"), head = document.createElement("div"), buttons = document.createElement("span");
   item.id = `w${row.place}`; item.lang = "zh";
-  head.append(element("b", row.word), element("small", row.kind === "aspect" ? "對象 aspect" : "意見 opinion"), meaning(row), element("small", `${row.support} 則 reviews · ${Math.round(100 * row.confidence)}%`), buttons);
+  head.append(element("b", row.word), element("small", row.kind === "aspect" ? "對象 aspect" : "意見 opinion"), meaning(row), element("small", `${row.reviews} 則 reviews · ${Math.round(100 * row.confidence)}%`), buttons);
   for (const [value, label] of [["yes", "收 take"], ["no", "不收 refuse"]]) {
     const button = element("button", label); button.setAttribute("aria-pressed", String(row.answer === value));
     button.addEventListener("click", () => { at = row.place; perform(() => answer(row.place, row.answer === value ? "" : value, row.meaning)); });
     buttons.append(button);
   }
-  item.append(head, ...row.evidence.map((text) => sentence(text, row.word)));
+  item.append(head, sentence(row.sentence, row.word));
   return item;
 }
 function mark() {
@@ -73,13 +65,7 @@ function show(content) {
 }
 async function changeClass(name, fresh, role) { show(await call("/api/class", { name, new: fresh, role })); mark(); }
 async function take() { const taken = await call("/api/take", {}); $("done").textContent = `詞庫多了 added: ${taken.opinions} 意見 opinions, ${taken.aspects} 對象 aspects.`; }
-function perform(run) {
-  busy = busy.then(async () => {
-    $("error").hidden = true;
-    try { await run(); } catch (error) { $("error").textContent = error.message; $("error").hidden = false; }
-    document.body.dataset.pressed = String(Number(document.body.dataset.pressed || 0) + 1);
-  });
-}
+const perform = (run) => queue(() => attempt(run));
 const move = (by) => { at = Math.max(0, Math.min(rows.length - 1, at + by)); mark(); };
 const KEYS = {
   y: async () => { await answer(at, "yes", rows[at].meaning); move(1); }, n: async () => { await answer(at, "no", rows[at].meaning); move(1); },

@@ -126,14 +126,7 @@ def read_sheet(folder: Path) -> list[Proposal]:
     path = folder / SHEET
     if not path.is_file():
         raise ResourceError("there is no such sheet", where=str(path), fix="make one with `builder words domain new`")
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ResourceError("is not UTF-8", where=str(path), fix="save the sheet as CSV UTF-8") from error
-    try:
-        header, *rows = read_cells(text) or [[]]
-    except csv.Error as error:
-        raise ResourceError(f"broken CSV ({error})", where=str(path), fix=_FIX) from error
+    header, *rows = read_cells(path, ResourceError) or [[]]
     if header != list(COLUMNS):
         raise ResourceError(
             f"the columns are {', '.join(header)}", where=f"{path}:1", fix=f"keep these: {', '.join(COLUMNS)}"

@@ -94,16 +94,15 @@ def _shown(char: str) -> str:
 # ---- Sections and tables
 
 Cell = str | int | float | None
-Look = Literal["plain", "bars", "interval", "polarity", "matrix", "signatures", "examples"]
+Look = Literal["plain", "bars", "polarity", "matrix", "signatures", "examples"]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """`name` is its file name and anchor; `note` says how it was counted; `missing` why it is empty and how to get it.
 
-    `look`: `bars` draws the second column, `interval` the three behind the first (value, low, high, in percent),
-    `polarity` the columns POS, NEG, NEU, `matrix` shades its numbers. Floats are percent unless `decimals` says
-    otherwise.
+    `look`: `bars` draws the second column, `polarity` the columns POS, NEG, NEU, `matrix` shades its numbers. Floats
+    are percent unless `decimals` says otherwise.
     """
 
     name: str

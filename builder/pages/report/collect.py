@@ -322,7 +322,6 @@ def collect(
         process.discriminator(connection, measured),
         quality.beyond_lexicon(connection, lexicon, measured),
         process.contribution(connection, analysis),
-        contents.words(connection),
         process.running(connection, lexicon.digest),
     )
     done = runs.runs(connection)

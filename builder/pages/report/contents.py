@@ -1,4 +1,4 @@
-"""Sections on what the dataset holds: rows in and out, triplets, words.
+"""Sections on what the dataset holds: rows in and out, triplets.
 
 In: the open database. Out: sections of tables.
 """
@@ -13,7 +13,6 @@ from builder.core.wording import counted
 from builder.pages.report.blocks import Cell, Section, Table, percent, whole_number
 from builder.pages.report.yardsticks import final_systems
 from builder.reviews import masking as privacy
-from builder.reviews.script import converter
 from builder.store import released, runs
 from builder.store import report as asked
 
@@ -173,42 +172,3 @@ def names_nobody(connection: sqlite3.Connection, aspect: str) -> bool:
     read = asked.reviews_with(connection, aspect, _MOST_MASKED)
     masked = ((text, privacy.mask(text, [place] if place else []).text) for text, place in read)
     return all(aspect not in text or aspect in shown for text, shown in masked)
-
-
-def words(connection: sqlite3.Connection, limit: int = 25) -> Section:
-    """The aspects and opinions in most triplets; the two scripts of a word together, under the one that is written
-    more.
-    """
-    tables = []
-    for column in ("aspect", "opinion"):
-        head = (column, "triplets", "POS", "NEG", "NEU")
-        every = _one_script(asked.words(connection, column), 2 * limit)
-        rows = tuple(row for row in every if column == "opinion" or names_nobody(connection, str(row[0])))[:limit]
-        tables.append(
-            Table(
-                f"top-{column}s",
-                f"Top {column}s",
-                head,
-                rows,
-                look="polarity",
-                missing="No triplets yet: `builder run seed`.",
-            )
-        )
-    whose = (
-        "released triplets"
-        if released.totals(connection)["triplets"]
-        else "candidates of all sources, for nothing is released yet"
-    )
-    lead = f"By the number of {whose}; Traditional and Simplified forms of a word count as one."
-    return Section("words", "What people talk about, and how", lead, tuple(tables))
-
-
-def _one_script(counted_words: list[tuple[str, int, int, int, int]], limit: int) -> tuple[tuple[Cell, ...], ...]:
-    """Only words frequent enough to get into the table, or to bring another one in, are converted."""
-    simplified = converter("t2s")
-    kept: dict[str, tuple[str, list[int]]] = {}
-    for word, *numbers in counted_words[: 40 * limit]:
-        _, sums = kept.setdefault(simplified(word), (word, [0] * 4))
-        sums[:] = [a + b for a, b in zip(sums, numbers, strict=True)]
-    ordered = sorted(kept.values(), key=lambda entry: (-entry[1][0], entry[0]))
-    return tuple((word, *sums) for word, sums in ordered[:limit])

@@ -55,7 +55,6 @@ def score_all(
         tables += [micro_table(yardstick, done, number), paper_table(yardstick, done, number)]
         by_round = round_table(yardstick, number)
         tables += [by_round] if by_round else []
-        tables += [interval_table(yardstick, done, number)] if len(done) > 1 else []  # one alone says nothing
         signed_scores += sign_scores(yardstick, done)
         if head is None and yardstick.quality:
             name, measured = max(done.items(), key=lambda item: item[1][2].values["f1"].value)
@@ -273,15 +272,6 @@ def micro_table(yardstick: Yardstick, done: Scored, number: int) -> Table:
     return _table(f"scores{_suffix(number)}", f"Micro scores by {yardstick.name}", columns, rows, note)
 
 
-def interval_table(yardstick: Yardstick, done: Scored, number: int) -> Table:
-    """Lenient F1 of every system with its interval, to be drawn."""
-    values = [(name, own[2].values["f1"]) for name, own in done.items()]
-    rows: list[tuple[Cell, ...]] = [(name, value.value, value.low, value.high) for name, value in values]
-    title = f"Lenient triplet F1 with 95% interval, by {yardstick.name}"
-    columns = ("system", "lenient F1", "from", "to")
-    return Table(f"f1{_suffix(number)}", title, columns, tuple(rows), look="interval")
-
-
 def sign_scores(yardstick: Yardstick, done: Scored) -> list[tuple[str, str]]:
     """(of what, signature), those that differ in the part only together."""
     signed = [scored.signature for own in done.values() for scored in own]
@@ -334,13 +324,11 @@ def _interval(measured: SystemScores) -> tuple[Cell, Cell]:
     return last.low, last.high
 
 
-def _table(
-    name: str, title: str, columns: tuple[str, ...], rows: list[tuple[Cell, ...]], note: str, missing: str = ""
-) -> Table:
+def _table(name: str, title: str, columns: tuple[str, ...], rows: list[tuple[Cell, ...]], note: str) -> Table:
     """Without the columns of the gain where nothing was compared with the rules."""
     kept = [i for i, column in enumerate(columns) if column not in _GAINS or any(row[i] is not None for row in rows)]
     shown = tuple(tuple(row[i] for i in kept) for row in rows)
-    return Table(name, title, tuple(columns[i] for i in kept), shown, note=note, missing=missing)
+    return Table(name, title, tuple(columns[i] for i in kept), shown, note)
 
 
 def _suffix(number: int) -> str:

@@ -14,7 +14,6 @@ from dataclasses import replace
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from builder.core.errors import ConfigError, install_command
 from builder.pages.report.blocks import Cell, Report, Section, Table, markdown, pieces, prose, shown, visible
 from builder.release.export.extract_output import display_width
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def page(report: Report) -> str:
-    """The page. ConfigError where the extra `report` is missing."""
+    """The page. It needs the extra `report`."""
     environment = _environment()
     from markupsafe import Markup
 
@@ -58,12 +57,8 @@ def _with_values(table: Table) -> Table:
 
 
 def _environment() -> Environment:
-    try:
-        import jinja2
-    except ImportError as error:
-        raise ConfigError(
-            "the HTML report needs jinja2", fix=f"{install_command('app')}, or use --markdown or --data"
-        ) from error
+    import jinja2
+
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -105,9 +100,7 @@ def _is_narrow(table: Table) -> bool:
         return True
     columns = zip(table.columns, *table.rows, strict=True)
     longest = [max(display_width(_cell(cell, table.decimals)) for cell in column) for column in columns]
-    return (
-        sum(longest) + _GAP * len(longest) + (_DRAWN if table.look in ("bars", "interval", "polarity") else 0) <= _HALF
-    )
+    return sum(longest) + _GAP * len(longest) + (_DRAWN if table.look in ("bars", "polarity") else 0) <= _HALF
 
 
 def _shares(table: Table, row: tuple[Cell, ...]) -> list[tuple[str, float]]:

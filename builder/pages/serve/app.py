@@ -15,12 +15,10 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from builder.core import markup
-from builder.core.errors import ConfigError, install_command
 from builder.gold.server import listen
 from builder.pages.serve.answering import Extracting, Reads, Site, metadata
 from builder.release import reading
@@ -75,7 +73,7 @@ takes 0.9 GB, and each thread maps 64 MB.
 def datasette(
     database: Path, title: str, source: str, host: str = "127.0.0.1", extractor: Callable[[], Reads] | None = None
 ) -> Any:
-    """An instance of Datasette over an immutable database of ours; ConfigError if the extra is not installed.
+    """An instance of Datasette over an immutable database of ours.
 
     Args:
         extractor: makes what reads a sentence that somebody types; None: the server reads none.
@@ -107,46 +105,39 @@ def _visible(value: object) -> object:
 
 
 def _library() -> Any:
-    """Datasette, if it is installed."""
     os.environ.setdefault("DATASETTE_LOAD_PLUGINS", "")  # what else is installed here has no business on these pages
-    try:
-        import datasette.app
-        import datasette.handle_exception
-        import datasette.plugins
-    except ImportError as error:
-        raise ConfigError(f"the web pages need Datasette ({error})", fix=install_command("app")) from error
+    import datasette.app
+    import datasette.handle_exception
+    import datasette.plugins
+
     datasette.handle_exception.rich = None  # where rich is installed, it prints every unknown path with a traceback
     return datasette
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """What is served: a working directory, or a release; `extractor` makes what reads typed sentences."""
-
-    workdir: Path
-    release: Path | None = None
-    extractor: Callable[[], Reads] | None = None
-
-
-def serve(shown: Shown, host: str, port: int, report: Callable[[str], None], opened: bool = False) -> None:
-    """Serve until interrupted. `report` hears the address once the socket is open; `opened`: a browser opens it."""
+def serve(
+    workdir: Path, release: Path | None, extractor: Callable[[], Reads], report: Callable[[str], None], host: str,
+    port: int, *, opened: bool,
+) -> None:  # fmt: skip
+    """Serve a working directory, or a release, until interrupted. `extractor` makes what reads typed sentences.
+    `report` hears the address once the socket is open; `opened`: a browser opens it.
+    """
     _library()  # before a large copy is made
     with folder_of_server() as folder:
-        if shown.release is not None:
-            manifest = reading.opened(shown.release).manifest
+        if release is not None:
+            manifest = reading.opened(release).manifest
             title = f"{manifest['name']} {manifest['version']}"
-            source = f"release {shown.release}"
-            report(f"reading {shown.release}")
-            database = of_release(shown.release, folder)
+            source = f"release {release}"
+            report(f"reading {release}")
+            database = of_release(release, folder)
         else:
             title, source = (
-                f"working directory {shown.workdir.resolve().name}",
-                f"{shown.workdir}, as it was when the server started",
+                f"working directory {workdir.resolve().name}",
+                f"{workdir}, as it was when the server started",
             )
-            with db.reading(shown.workdir):  # what cannot be read is not said to be copied
-                report(f"copying {shown.workdir}")
-            database = of_workdir(shown.workdir, folder)
-        made = datasette(database, title, source, host, shown.extractor)
+            with db.reading(workdir):  # what cannot be read is not said to be copied
+                report(f"copying {workdir}")
+            database = of_workdir(workdir, folder)
+        made = datasette(database, title, source, host, extractor)
         asyncio.run(made.client.get("/"))  # the one page that takes long; it is kept
         with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped; it is how one leaves
             _run(made.app(), host, port, report, opened)

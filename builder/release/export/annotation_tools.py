@@ -1,44 +1,33 @@
-"""Label Studio, doccano and Argilla: the triplets of reviews for people to look at and correct. Pure, both ways.
+"""Label Studio and doccano: the triplets of reviews for people to look at and correct. Pure, both ways.
 
-In Label Studio and doccano, regions and relations are as `builder.gold.tool_fields` says. A relation with a polarity
-leads from the first span of an aspect to the first of its opinion.
-
-Argilla 2 has no relations between spans. So its question `triplets` holds a line for each triplet, with its places:
-`餐點@0-2 | 不鹹@2-3,4-5 | POS`. The question `spans` draws the same words. Both are suggestions, for a server takes
-responses of its own users only.
+Regions and relations are as `builder.gold.label_studio` says. A relation with a polarity leads from the first span of
+an aspect to the first of its opinion.
 
 What a row says beside places and polarities goes along. A task of Label Studio has it in its `data`, a record of
 doccano beside its text. `triplets` names the relation of each.
 
-What comes back is read row by row (`task`, `document`, `record`).
+What comes back is read row by row (`task`, `document`).
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
-from builder.core.records import POLARITIES, Polarity, surface
-from builder.gold.items import places
-from builder.gold.tool_fields import (
+from builder.core.records import POLARITIES, Polarity
+from builder.gold.label_studio import (
     ASPECT,
     CONTINUES,
     OPINION,
     Json,
     Region,
     Relation,
-    asked,
     cut,
-    dataset,
     drawn,
     labels_tag,
     pieces,
     read_drawn,
-    spans_asked,
-    submitted,
-    suggested,
 )
 from builder.release.export.records import Labelled, Spans, TripletLabel, checked, review_details, triplet_details
 
@@ -174,81 +163,3 @@ def document(row: Mapping[str, Any], number: int = 1) -> Labelled:
     ]
     relations = [(str(edge["from_id"]), str(edge["to_id"]), edge["type"]) for edge in row["relations"]]
     return _reviewed(str(row.get("review", row.get("id", number))), row["text"], regions, relations)
-
-
-# ---- Argilla
-
-AGENT = "builder"
-_PLACES = r"\d+-\d+(?:,\d+-\d+)*"
-# The first places end the aspect for good: with another try for each `@` a long line would take hours.
-_LINE = re.compile(rf"(?:(?!@{_PLACES} \| ).)*+@({_PLACES}) \| .*@({_PLACES}) \| (\w+)", re.S)
-_ASKED = "One a line: aspect@start-end | opinion@start-end | POS, NEG or NEU. Blank if there is none."
-SETTINGS = (
-    json.dumps(
-        dataset(
-            "Correct the triplets of each review.",
-            [asked("text", "Review", "text")],
-            [spans_asked("Aspects and opinions"), asked("triplets", "Triplets", "text", _ASKED)],
-            ("review",),
-        ),
-        ensure_ascii=False,
-        indent=1,
-    )
-    + "\n"
-)
-"""The field, the questions and the filter of a dataset that takes these records."""
-
-
-def argilla(reviews: Iterable[Labelled]) -> str:
-    """A JSON list of records."""
-    return json.dumps([_suggesting(review) for review in reviews], ensure_ascii=False, indent=1) + "\n"
-
-
-def _suggesting(review: Labelled) -> Json:
-    parts = dict.fromkeys(
-        (start, end, name)
-        for label in review.labels
-        for name, spans in (("aspect", label.aspect), ("opinion", label.opinion))
-        for start, end in spans
-    )
-    spans = [{"start": start, "end": end, "label": name} for start, end, name in sorted(parts)]
-    lines = "\n".join(_line(review.text, label) for label in review.labels)
-    answers = {"spans": spans, "triplets": lines} if lines else {}
-    return {
-        "id": review.id,
-        "fields": {"text": review.text},
-        "metadata": {"review": review.id},
-        "suggestions": {name: suggested(value, AGENT) for name, value in answers.items()},
-        "responses": {},
-        "vectors": {},
-    }
-
-
-def _line(text: str, label: TripletLabel) -> str:
-    """Line breaks inside of words are blanks here, for a line is a triplet; the places say what is meant."""
-    parts = [" ".join(surface(text, spans).split()) + "@" + places(spans) for spans in (label.aspect, label.opinion)]
-    return " | ".join([*parts, label.polarity])
-
-
-def record(row: Mapping[str, Any]) -> Labelled:
-    """The review of a record: with the triplets that it suggests, or in a row of `to_list(flatten=True)` with those
-    that the first of its users submitted.
-    """
-    if "triplets.responses" in row:
-        name, text, users = row["review"], row["text"], submitted(row, ("triplets",))
-        lines = users[min(users)]["triplets"] if users else (row.get("triplets.suggestion") or "")
-    else:
-        name, text = row["id"], row["fields"]["text"]
-        lines = (row["suggestions"].get("triplets") or {"value": ""})["value"]
-    return checked(Labelled(str(name), text, tuple(map(_label, filter(str.strip, lines.splitlines())))))
-
-
-def _label(line: str) -> TripletLabel:
-    if not (match := _LINE.fullmatch(line)):
-        raise ValueError(f"no triplet: {line!r}")
-    aspect, opinion, polarity = match.groups()
-    return TripletLabel(_spans(aspect), _spans(opinion), cast(Polarity, polarity))
-
-
-def _spans(given: str) -> Spans:
-    return tuple((int(start), int(end)) for start, end in (place.split("-") for place in given.split(",")))

@@ -5,8 +5,8 @@ counted. A directory is a release: all of its `data/*.jsonl`.
 
 JSON rows, one a line or in one array, are known by their keys. Ours have {"id", "triplets"}: `extract` output,
 releases. dimABSA's have {"ID", "Triplet"} or {"ID", "Quadruplet"} of 2026, {"ID", "Aspect", "Opinion", "Intensity"} of
-2024. The paper's have {"id", "answer"}. Those of Label Studio, doccano and Argilla are what `builder export` gave them,
-as people left it.
+2024. The paper's have {"id", "answer"}. Those of Label Studio and doccano are what `builder export` gave them, as
+people left it.
 
 Text lines are dimABSA's truth files of 2024, or ASTE files that write triplets behind `####`. Reading them is pure.
 
@@ -33,7 +33,7 @@ from typing import Any
 
 from builder.core.errors import InputError
 from builder.core.files import parse_json
-from builder.core.records import POLARITY_NAMES, surface
+from builder.core.records import POLARITY_WORDS, surface
 from builder.gold.metrics import Answer
 from builder.gold.metrics.complete import Complete, Ranged, merge
 from builder.release.export import annotation_tools
@@ -42,15 +42,10 @@ from builder.release.export.research import parse_paper
 
 # ---- Files of text lines
 
-Row = tuple[str, str | None, list[Answer]]
-"""Review id, its text if the file has it, its answers."""
+Row = tuple[str, list[Answer]]
+"""Review id, its answers."""
 _Truth = tuple[str, list[tuple[str, str]]]
 """A line of dimABSA: its id, and of each tuple the fields before its numbers, and these."""
-_FROM_NAMES = {name: key for key, name in POLARITY_NAMES.items()} | {
-    "Positive": "POS",
-    "Negative": "NEG",
-    "Neutral": "NEU",
-}
 _HEADER = re.compile(r"ID,?\s+(Quadruples|Triplets|Sentence)\s*")
 _INTENSITY = re.compile(r",(-?[\d.]+#-?[\d.]+)\)")
 _WORD = re.compile(r"[A-Za-z0-9]")
@@ -65,7 +60,7 @@ def recognised(text: str) -> bool:
 
 
 def rows(text: str, path: str) -> Iterator[tuple[int, str, Any]]:
-    """(line number, kind, what `READERS` take). InputError where a line is of no kind."""
+    """(line number, kind, what its reader takes). InputError where a line is of no kind."""
     for number, line in enumerate(text.split("\n"), start=1):
         line = line.rstrip("\r")
         if not line.strip() or (number == 1 and _HEADER.fullmatch(line)):
@@ -83,10 +78,9 @@ def rows(text: str, path: str) -> Iterator[tuple[int, str, Any]]:
 
 def polarity(name: str) -> str:
     """POS, NEG or NEU of any of its names; ValueError."""
-    name = _FROM_NAMES.get(name, name)
-    if name not in POLARITY_NAMES:
+    if (known := POLARITY_WORDS.get(str(name).lower())) is None:
         raise ValueError(f"unknown polarity {name!r}")
-    return name
+    return known
 
 
 def polarity_at(intensity: str) -> str:
@@ -120,7 +114,7 @@ def _truth(row: _Truth, _: str) -> Row:
         if len(fields) not in (2, 3):
             raise ValueError(f"({body},{intensity}) holds {len(fields) + 1} fields, 3 or 4 are due")
         answers.append((fields[0], fields[-1], polarity_at(intensity)))
-    return key, None, answers
+    return key, answers
 
 
 def _spans(every: bool) -> Callable[[tuple[int, str], str], Row]:
@@ -135,7 +129,7 @@ def _spans(every: bool) -> Callable[[tuple[int, str], str], Row]:
             (_surface(tokens, aspect, every), _surface(tokens, opinion, every), polarity(name))
             for aspect, opinion, name in triplets
         ]
-        return str(number), _joined(tokens), answers
+        return str(number), answers
 
     return reader
 
@@ -167,25 +161,16 @@ def _joined(tokens: list[str]) -> str:
     return out
 
 
-READERS: Mapping[str, Callable[[Any, str], Row]] = {
-    "aste-data-v2": _spans(every=True),
-    "span-aste": _spans(every=False),
-    "pyabsa": _spans(every=False),
-    "dimabsa-truth": _truth,
-}
-
-
 # ---- Files and releases
 
 
 @dataclass(frozen=True, slots=True)
 class AnswersRead:
-    """Answers by review id; `texts` where the file has them; `null` triplets left out; `given` rows whose question
-    names aspects; `faults` what is wrong with each line that was left out, with its file and number.
+    """Answers by review id; `null` triplets left out; `given` rows whose question names aspects; `faults` what is wrong
+    with each line that was left out, with its file and number.
     """
 
     answers: dict[str, list[Answer]]
-    texts: dict[str, str]
     null: int
     given: int = 0
     faults: tuple[str, ...] = ()
@@ -215,12 +200,11 @@ class File:
         out and stands in `faults`.
         """
         answers: dict[str, list[Answer]] = {}
-        texts: dict[str, str] = {}
         null = given = 0
         faults: list[InputError] = []
         for where, kind, row in self.rows:
             try:
-                key, text, triplets = _READERS[kind](row, opinion)
+                key, triplets = _READERS[kind](row, opinion)
             except (KeyError, ValueError, TypeError, AttributeError) as error:
                 fault = InputError(f"cannot be read as {kind}: {error!r}", where=where)
                 if strict:
@@ -232,16 +216,9 @@ class File:
             answers[key] = [triplet for triplet in triplets if "NULL" not in triplet[:2]]
             null += len(triplets) - len(answers[key])
             given += kind == "paper" and "以下文字對" in str(row.get("question", "")).partition("context:")[0]
-            if text is not None:
-                texts[key] = text
         if faults and not answers:
             raise faults[0]
-        return AnswersRead(answers, texts, null, given, tuple(map(str, faults)))
-
-
-def read(path: Path, opinion: str = "opinion") -> AnswersRead:
-    """InputError with the line where a row is of no known kind. `opinion` chooses the key in our own rows."""
-    return load(path).read(opinion)
+        return AnswersRead(answers, null, given, tuple(map(str, faults)))
 
 
 def load(path: Path) -> File:
@@ -257,11 +234,15 @@ def load(path: Path) -> File:
     return File(rows)
 
 
-def _recognised(path: Path) -> Iterator[tuple[str, str, Any]]:
+def _read_text(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read: {error}", where=str(path)) from error
+
+
+def _recognised(path: Path) -> Iterator[tuple[str, str, Any]]:
+    text = _read_text(path)
     if recognised(text):
         yield from ((f"{path}:{number}", kind, row) for number, kind, row in rows(text, str(path)))
         return
@@ -308,8 +289,6 @@ _KINDS = {
     "dimabsa-2024": {"ID", "Aspect", "Opinion", "Intensity"},
     "label-studio": {"data"},
     "doccano": {"text", "entities", "relations"},
-    "argilla": {"fields", "suggestions"},
-    "argilla-flat": {"triplets.responses"},
 }
 
 
@@ -320,30 +299,29 @@ def _ours(row: Any, opinion: str) -> Row:
     answers = [
         (text(t["aspect"]), text(t.get(opinion) or t["opinion"]), polarity(t["polarity"])) for t in row["triplets"]
     ]
-    return str(row["id"]), row.get("text"), answers
+    return str(row["id"]), answers
 
 
 def _dimabsa(row: Any, _: str) -> Row:
     triplets = row["Triplet"] if "Triplet" in row else row["Quadruplet"]
     signs = [polarity(t["Polarity"]) if "Polarity" in t else polarity_at(t["VA"]) for t in triplets]
     answers = [(t["Aspect"], t["Opinion"], sign) for t, sign in zip(triplets, signs, strict=True)]
-    return str(row["ID"]), row.get("Text"), answers
+    return str(row["ID"]), answers
 
 
 def _dimabsa_2024(row: Any, _: str) -> Row:
     columns = row["Aspect"], row["Opinion"], row["Intensity"]
     answers = [(aspect, opinion, polarity_at(valence)) for aspect, opinion, valence in zip_longest(*columns)]
-    return str(row["ID"]), row.get("Sentence"), answers
+    return str(row["ID"]), answers
 
 
 def read_dimabsa(row: Any) -> list[Answer]:
     """The answers in a row of dimABSA, of any year."""
-    return (_dimabsa_2024 if "Intensity" in row else _dimabsa)(row, "")[2]
+    return (_dimabsa_2024 if "Intensity" in row else _dimabsa)(row, "")[1]
 
 
 def _paper(row: Any, _: str) -> Row:
-    context = row["question"].partition("context:")[2].strip() if "question" in row else None
-    return str(row.get("review_id", row["id"])), context, [(a, o, p) for a, o, p in parse_paper(row["answer"])]
+    return str(row.get("review_id", row["id"])), [(a, o, p) for a, o, p in parse_paper(row["answer"])]
 
 
 def _labelled(read: Callable[[Any], Labelled]) -> Callable[[Any, str], Row]:
@@ -352,7 +330,7 @@ def _labelled(read: Callable[[Any], Labelled]) -> Callable[[Any, str], Row]:
         words: list[Answer] = [
             (surface(review.text, t.aspect), surface(review.text, t.opinion), t.polarity) for t in review.labels
         ]
-        return review.id, review.text, words
+        return review.id, words
 
     return answers
 
@@ -365,9 +343,10 @@ _READERS: Mapping[str, Callable[[Any, str], Row]] = {
     "paper": _paper,
     "label-studio": _labelled(annotation_tools.task),
     "doccano": _labelled(annotation_tools.document),
-    "argilla": _labelled(annotation_tools.record),
-    "argilla-flat": _labelled(annotation_tools.record),
-    **READERS,
+    "aste-data-v2": _spans(every=True),
+    "span-aste": _spans(every=False),
+    "pyabsa": _spans(every=False),
+    "dimabsa-truth": _truth,
 }
 
 
@@ -397,16 +376,8 @@ def load_complete(path: Path) -> dict[str, Complete]:
 
 def _read_annotator(path: Path) -> dict[str, list[Ranged]]:
     reviews: dict[str, list[Ranged]] = {}
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read: {error}", where=str(path)) from error
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        where = f"{path}:{number}"
+    for where, row in _lines(_read_text(path), path):
         try:
-            row = parse_json(line)
             key, triplets = str(row["id"]), [_read_triplet(triplet) for triplet in row["triplets"]]
         except (KeyError, ValueError, TypeError) as error:
             fix = 'rows are {"id", "triplets": [{aspect, aspect_full, opinion, opinion_full, polarity}]}'

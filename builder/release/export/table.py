@@ -26,6 +26,7 @@ from builder.release.parquet import Fields
 Cell = str | float | None
 BOUNDS = ("aspect", "opinion")
 """The elements whose outer bounds have columns."""
+BOUND_COLUMNS = tuple(f"{part}_{end}" for part in BOUNDS for end in ("start", "end"))
 MOST_ROWS = 1_048_576
 MOST_CHARACTERS = 32_767
 """What a sheet and a cell hold in Excel."""
@@ -56,7 +57,7 @@ def columns(reviews: Sequence[ReviewRow] = ()) -> list[str]:
     names = list(REVIEW)
     for key, kind in TRIPLET.items():
         names += [_name(key), f"{key}_spans"] if kind == "element" else [_name(key)]
-        names += [f"{key}_start", f"{key}_end"] if key in BOUNDS else []
+        names += [name for name in BOUND_COLUMNS if name.startswith(f"{key}_")] if key in BOUNDS else []
     return names + [f"{KEPT}{name}" for review in reviews[:1] for name in review.get("columns", ())]
 
 
