@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from builder.core.records import Polarity, Span
-from builder.release.export import annotation_tools, research, table
+from builder.release.export import annotation_tools, argilla, research, table
 from builder.release.export.records import STAND_INS, Labelled, ReviewRow, Spans, TripletLabel, checked, text_of
 
 Pair = tuple[str, str, Polarity]
@@ -142,5 +142,6 @@ READERS: dict[str, Callable[[str], list[Labelled]]] = {
     "semeval": read_semeval,
     "label-studio": read_label_studio,
     "doccano": lambda content: [annotation_tools.document(json.loads(line)) for line in content.split("\n") if line],
+    "argilla": lambda content: [argilla.read_record(row) for row in json.loads(content)],
 }
 """The labels of reviews in the formats that hold places."""

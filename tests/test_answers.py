@@ -59,7 +59,7 @@ def test_each_format_is_known_by_what_stands_in_it(tmp_path: Path, name: str) ->
     assert answers.load(written(tmp_path, text.replace("\n", "\r\n"))).read().answers == {key: due}
 
 
-@pytest.mark.parametrize("tool", ["label-studio", "doccano"])
+@pytest.mark.parametrize("tool", ["label-studio", "doccano", "argilla"])
 def test_what_is_exported_to_a_tool_for_annotation_is_read_as_answers(tmp_path: Path, tool: str) -> None:
     sample = ROOT / "tests" / "golden" / "sample"
     lines = (sample / "data" / "test.jsonl").read_text(encoding="utf-8").split("\n")
@@ -71,6 +71,19 @@ def test_what_is_exported_to_a_tool_for_annotation_is_read_as_answers(tmp_path: 
     assert {key: sorted(triplets) for key, triplets in found.items()} == {
         key: sorted(set(triplets)) for key, triplets in due.items()
     }
+
+
+def test_what_people_submitted_in_argilla_goes_before_what_was_suggested(tmp_path: Path) -> None:
+    row = {
+        "review": "R1",
+        "text": "湯頭好喝",
+        "triplets.suggestion": "",
+        "triplets.responses": ["湯頭@0-2 | 好喝@2-4 | POS"],
+    }
+    row |= {"triplets.responses.users": ["u1"], "triplets.responses.status": ["submitted"]}
+    assert answers.load(written(tmp_path, json.dumps([row]))).read().answers == {"R1": [("湯頭", "好喝", "POS")]}
+    row["triplets.responses.status"] = ["draft"]
+    assert answers.load(written(tmp_path, json.dumps([row]))).read().answers == {"R1": []}
 
 
 def test_a_release_directory_is_read_as_its_data(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def row(review: Labelled) -> ReviewRow:
     }  # fmt: skip
 
 
-LOSSLESS = ("semeval", "label-studio", "doccano")
+LOSSLESS = ("semeval", "label-studio", "doccano", "argilla")
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -466,6 +466,19 @@ def test_reviews_without_a_triplet_are_left_out_where_that_is_asked_for_and_coun
         assert "昨天" not in made.content.replace("\tO\n", "").replace(" ", "")
     if name.startswith("paper"):
         assert json.loads(made.content)["id"] == 2, "the number of its row in the release"
+
+
+def test_argilla_gets_the_settings_of_its_dataset_and_a_line_for_each_triplet() -> None:
+    (record,) = json.loads(export("argilla", "train", [ROW]).content)
+    lines = record["suggestions"]["triplets"]["value"].splitlines()
+    assert lines[0] == f"餐點@0-2 | {TEXT[4:6]}@4-6 | NEG" and len(lines) == 2
+    drawn = {TEXT[span["start"] : span["end"]] for span in record["suggestions"]["spans"]["value"]}
+    assert {"餐點", "店員"} <= drawn
+    settings = json.loads(FORMATS["argilla"].beside["settings.json"])
+    assert {question["name"] for question in settings["questions"]} == set(record["suggestions"])
+    assert {field["name"] for field in settings["fields"]} == set(record["fields"])
+    with pytest.raises(ValueError, match="no triplet"):
+        READERS["argilla"](json.dumps([record | {"suggestions": {"triplets": {"value": "湯 | 好"}}}]))
 
 
 def test_the_score_of_a_prediction_is_the_least_confidence_and_absent_where_one_is_unknown() -> None:

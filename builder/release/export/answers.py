@@ -5,8 +5,8 @@ counted. A directory is a release: all of its `data/*.jsonl`.
 
 JSON rows, one a line or in one array, are known by their keys. Ours have {"id", "triplets"}: `extract` output,
 releases. dimABSA's have {"ID", "Triplet"} or {"ID", "Quadruplet"} of 2026, {"ID", "Aspect", "Opinion", "Intensity"} of
-2024. The paper's have {"id", "answer"}. Those of Label Studio and doccano are what `builder export` gave them, as
-people left it.
+2024. The paper's have {"id", "answer"}. Those of Label Studio, doccano and Argilla are what `builder export` gave them,
+as people left it.
 
 Text lines are dimABSA's truth files of 2024, or ASTE files that write triplets behind `####`. Reading them is pure.
 
@@ -36,7 +36,7 @@ from builder.core.files import parse_json
 from builder.core.records import POLARITY_WORDS, surface
 from builder.gold.metrics import Answer
 from builder.gold.metrics.complete import Complete, Ranged, merge
-from builder.release.export import annotation_tools
+from builder.release.export import annotation_tools, argilla
 from builder.release.export.records import Labelled, parse_triplets
 from builder.release.export.research import parse_paper
 
@@ -289,6 +289,8 @@ _KINDS = {
     "dimabsa-2024": {"ID", "Aspect", "Opinion", "Intensity"},
     "label-studio": {"data"},
     "doccano": {"text", "entities", "relations"},
+    "argilla": {"fields", "suggestions"},
+    "argilla-flat": {"triplets.responses"},
 }
 
 
@@ -343,6 +345,8 @@ _READERS: Mapping[str, Callable[[Any, str], Row]] = {
     "paper": _paper,
     "label-studio": _labelled(annotation_tools.task),
     "doccano": _labelled(annotation_tools.document),
+    "argilla": _labelled(argilla.read_record),
+    "argilla-flat": _labelled(argilla.read_record),
     "aste-data-v2": _spans(every=True),
     "span-aste": _spans(every=False),
     "pyabsa": _spans(every=False),

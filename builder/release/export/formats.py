@@ -19,7 +19,7 @@ from builder.core.files import write_atomically
 from builder.core.machine import uncollected
 from builder.core.records import surface
 from builder.release import reading
-from builder.release.export import annotation_tools, research, table
+from builder.release.export import annotation_tools, argilla, research, table
 from builder.release.export.records import (
     Labelled,
     Opinion,
@@ -84,6 +84,12 @@ FORMATS: dict[str, Format] = {
         beside={"labelling-config.xml": annotation_tools.LABELLING_CONFIG},
     ),
     "doccano": Format("doccano, spans and relations", "{split}.jsonl", annotation_tools.doccano),
+    "argilla": Format(
+        "Argilla records with suggestions, and the settings of their dataset",
+        "{split}.json",
+        argilla.write_records,
+        beside={"settings.json": argilla.SETTINGS},
+    ),
 }
 """The formats of (aspect, opinion, polarity) with places."""
 OTHERS: dict[str, tuple[str, str]] = {
@@ -98,7 +104,7 @@ NAMES = (*FORMATS, *OTHERS)
 _DETAILS, _ID, _NOTHING = "all details", "the review's id", "neither details nor id"
 CARRIES: Mapping[str, str] = {
     **dict.fromkeys(("gts", "semeval", "label-studio", "doccano", "csv", "xlsx"), _DETAILS),
-    **dict.fromkeys(("paper", "paper-open", "bio-chars"), _ID),
+    **dict.fromkeys(("argilla", "paper", "paper-open", "bio-chars"), _ID),
     **dict.fromkeys(("aste-v2", "span-aste", "pyabsa"), _NOTHING),
 }
 """What each format has room for beside places and polarities. Details: `REVIEW_DETAILS` and `TRIPLET_DETAILS`."""
@@ -127,8 +133,7 @@ class Exported:
 
 def _check_name(name: str) -> None:
     if name not in NAMES:
-        instead = "label-studio draws triplets for people; " if name == "argilla" else did_you_mean(name, NAMES)
-        raise ConfigError(f"unknown format {name!r}", fix=f"{instead}known: {', '.join(NAMES)}")
+        raise ConfigError(f"unknown format {name!r}", fix=f"{did_you_mean(name, NAMES)}known: {', '.join(NAMES)}")
 
 
 def export(
