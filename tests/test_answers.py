@@ -82,6 +82,11 @@ def test_what_people_submitted_in_argilla_goes_before_what_was_suggested(tmp_pat
     }
     row |= {"triplets.responses.users": ["u1"], "triplets.responses.status": ["submitted"]}
     assert answers.load(written(tmp_path, json.dumps([row]))).read().answers == {"R1": [("湯頭", "好喝", "POS")]}
+    row["triplets.responses"], row["triplets.responses.status"] = [None], ["submitted"]
+    assert answers.load(written(tmp_path, json.dumps([row]))).read().answers == {"R1": []}
+    unflat = {"id": "R1", "fields": {"text": "湯"}, "suggestions": {}, "responses": {"triplets": [{"value": ""}]}}
+    with pytest.raises(InputError, match="does not say which answers were submitted"):
+        answers.load(written(tmp_path, json.dumps([unflat]))).read()
     row["triplets.responses.status"] = ["draft"]
     assert answers.load(written(tmp_path, json.dumps([row]))).read().answers == {"R1": []}
 

@@ -346,7 +346,7 @@ def test_nothing_of_ours_reads_or_writes_a_pickle(statements: Statements) -> Non
         if isinstance(node, ast.Import):
             found += [where for alias in node.names if alias.name.split(".")[0] in forbidden]
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in forbidden:
-            found.append(where)
+            found += [where for alias in node.names if alias.name != "UnpicklingError"]  # of stanza's own files
         elif called in ("torch.load", "torch.save", "eval", "exec", "np.load", "numpy.load", "yaml.load"):
             runs = path.name == "functions.py" and called == "exec"  # rules in Python, of a pack that the user names
             found += [where] * (not runs)
@@ -422,7 +422,7 @@ def test_a_base_that_is_a_pickle_is_refused_with_what_mends_it(kind: str, where:
     with pytest.raises((ModelError, ResourceError)) as refused:
         _load(kind, where, str(folder))
     assert "the weights stand in pytorch_model.bin, a pickle; its weights must be safetensors" in str(refused.value)
-    assert "docs/guide/models.md" in str(refused.value)
+    assert "save_pretrained(NEW)` writes them" in str(refused.value)
 
 
 # ---- the version before

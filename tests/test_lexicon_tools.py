@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -172,6 +171,17 @@ def test_category_files_are_read_in_both_layouts(tmp_path: Path, lexicon: Lexico
     assert reasons(overlay) == {"{odd|怪}": "no-valence", "離奇": "no-valence"}
 
 
+def test_a_polarity_list_says_its_polarity_by_option_or_name_and_is_never_guessed(
+    tmp_path: Path, lexicon: Lexicon
+) -> None:
+    assert dict(imported(tmp_path, lexicon, "糟蹋,敗壞\n", "ntusd", "my_negative.txt").opinions) == dict.fromkeys(
+        ("糟蹋", "敗壞"), "imported.my_negative.negative"
+    )
+    assert imported(tmp_path, lexicon, "美妙\n", "ntusd", options=Options(polarity="positive")).categories[0][1] == 7
+    with pytest.raises(ConfigError, match="give the polarity"):
+        imported(tmp_path, lexicon, "美妙\n", "ntusd")
+
+
 def test_dishes_become_aspects_in_traditional_script(tmp_path: Path, lexicon: Lexicon) -> None:
     overlay = imported(
         tmp_path, lexicon, "name\tcount\n红烧肉\t3\n红烧肉\t1\n牛肉麵\t9\n牛肉麪\t9\n---\nsunny side\t1\n", "dishes"
@@ -196,16 +206,14 @@ def test_the_encoding_is_told_or_marked_never_guessed(tmp_path: Path, lexicon: L
     path = tmp_path / "positive.txt"
     path.write_bytes("美妙".encode("cp950"))
     with pytest.raises(InputError, match="give its encoding"):
-        import_lexicon(path, "words", lexicon)
-    options = Options(category="taste.good")
-    told = import_lexicon(path, "words", lexicon, replace(options, encoding="cp950"))
-    assert told.opinions == (("美妙", "taste.good"),)
+        import_lexicon(path, "ntusd", lexicon)
+    assert import_lexicon(path, "ntusd", lexicon, Options(encoding="cp950")).opinions[0][0] == "美妙"
     path.write_bytes("美妙\n".encode("utf-16"))
-    assert import_lexicon(path, "words", lexicon, options).opinions == told.opinions
+    assert import_lexicon(path, "ntusd", lexicon).opinions[0][0] == "美妙"
 
 
 def test_an_unknown_kind_lists_the_known_ones(tmp_path: Path, lexicon: Lexicon) -> None:
-    with pytest.raises(ConfigError, match="dishes, ehownet, valence-csv, words"):
+    with pytest.raises(ConfigError, match="dishes, ehownet, ntusd, valence-csv, words"):
         import_lexicon(tmp_path / "x", "xml", lexicon)
 
 

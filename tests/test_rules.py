@@ -458,6 +458,28 @@ def test_function_words_are_named_by_units_that_exist(lexicon: Lexicon) -> None:
     assert error.startswith(f"{rule.at('units')}: rule 'function-words': unknown unit 'COPPULA'; known: ADJ, ")
 
 
+@pytest.mark.parametrize(
+    ("kind", "params", "message"),
+    [
+        ("words", {"words": {"DEG": ["爆"]}}, "'DEG' is no class; write its words in `units`"),
+        ("words", {"words": {"GATHERING": [""]}}, "an empty word in 'GATHERING'; leave it out"),
+        ("read-as", {"patterns": ["CURRENT"], "apart": ["CROWD"]}, "no class 'CROWD'; list its words in `words`"),
+        ("deny", {"patterns": ["TARGET&NOUN"]}, "pattern 'TARGET&NOUN'"),
+    ],
+)
+def test_a_name_that_would_do_nothing_in_a_rule_is_an_error(
+    lexicon: Lexicon, kind: str, params: dict[str, object], message: str
+) -> None:
+    mine = Rule("mine", kind, 1, "", MappingProxyType(params), (), "rules/x.toml:1")
+    assert message in refused(lexicon, *RULES, mine)
+
+
+def test_a_class_whose_name_holds_that_of_the_aspect_is_a_class(lexicon: Lexicon) -> None:
+    rule = refusing(patterns=["CURRENT TARGETS"], words={"TARGETS": ["停車"]})
+    doc = reader().docs(["座位舒適停車"])[0]
+    assert Engine(lexicon, (*RULES, rule)).find_refusals(doc)
+
+
 # ---- exceptions
 
 

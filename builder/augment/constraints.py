@@ -1,8 +1,8 @@
 """Constraints that a candidate must keep to, and the cues they rest on. Pure.
 
 Cues are words that decide a label without being one: opinion words, negators, degree words, words of contrast, possible
-aspects. They come from the lexicons, or from english.txt beside this file (a kind, a colon, its words a line). Source
-and candidate are read the same way, so that only what differs between them counts.
+aspects. They come from the lexicons, or from english.txt and chinese.txt beside this file (a kind, a colon, its words a
+line). Source and candidate are read the same way, so that only what differs between them counts.
 
 Each constraint is a predicate of a `Trial`, a candidate beside its source; its name is the reason code of what it
 rejects. `builder.augment.run` asks what depends on other sentences. Those of `LABEL_SAFE` can be switched off; without

@@ -231,10 +231,12 @@ GONE = {("builder", name): new for name, new in _NEW.items()} | {
     ("lexicon", "induce"): _INDUCED,
     ("lexicon check", "--corpus"): _SILENT,
     ("lexicon check", "--segment"): _SILENT,
-    ("lexicon", "diff"): "`diff -r BEFORE AFTER` compares folders of lexicons",
-    ("lexicon import", "--polarity"): "`--kind words --category eval.good` takes a list that is positive as a whole",
+    (
+        "lexicon",
+        "diff",
+    ): "`builder words lexicon check --workdir` reads what your tables say; `diff -r` compares two folders",
     ("lexicon check", "--lexicons"): "`--domain FOLDER` checks a pack, `--workdir` the lexicon of a build",
-    ("domain check", "--to-sheet"): "add a row for the word to the sheet of the pack: kind, word and meaning will do",
+    ("domain check", "--to-sheet"): "add a row for the word to the sheet of the pack, with the columns in their order",
     ("gain", "--write"): "`--teach` writes into `rules` and `lexicon` of --workdir",
     ("lexicon", "review"): "`builder words domain review NAME` shows the words of a pack",
     ("lexicon", "accept"): "`builder words domain accept NAME` takes the answers",
@@ -243,7 +245,10 @@ GONE = {("builder", name): new for name, new in _NEW.items()} | {
     ("audit draw", "--sheet"): "`builder gold annotate export FILE --pool ID` writes an audit as any pool",
     ("model", "trim"): "a base is used as it is",
     ("model", "check"): "a build says within seconds, before its first stage, whether its base can serve",
-    ("model", "convert"): "docs/guide/models.md has lines by which transformers writes safetensors",
+    (
+        "model",
+        "convert",
+    ): "in Python, `transformers.AutoModel.from_pretrained(OLD).save_pretrained(NEW)` writes safetensors",
     ("model", "distil"): "the model that builder ships reads on any CPU: `builder extract --source E`",
 }
 """Options, their values and commands that people type and that are not there, and what stands in their place."""

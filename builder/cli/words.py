@@ -71,7 +71,8 @@ def check(domain: str | None, workdir: Path) -> None:
 
 @lexicon.command("import")
 @click.argument("path", type=PATH)
-@option("--kind", required=True, help="ehownet, valence-csv, dishes or words.")
+@option("--kind", required=True, help="ehownet, valence-csv, ntusd, dishes or words.")
+@option("--polarity", default="", help="For ntusd: positive or negative, where the file's name does not say.")
 @option("--name", default="", help="Name of the import; the file's if not given.")
 @option("--encoding", default="", help="Encoding, if it is not UTF-8.")
 @option("--replace/--keep-known", default=False, help="Words that the lexicon has: take the file's, or keep it.")

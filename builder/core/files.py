@@ -262,5 +262,7 @@ def read_cells(path: Path, refused: type[BuilderError]) -> list[list[str]]:
         return list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
     except UnicodeDecodeError as error:
         raise refused("is not UTF-8", where=str(path), fix=fix) from error
+    except OSError as error:
+        raise refused(f"cannot be read: {error}", where=str(path)) from error
     except csv.Error as error:
         raise refused(f"broken CSV ({error})", where=str(path), fix=fix) from error

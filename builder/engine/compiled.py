@@ -27,7 +27,7 @@ from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import JoinRule, PhraseReader
 from builder.engine.polarity import ValenceRule
 from builder.engine.predicates import PredicateRule, Predicates
-from builder.engine.rows import EngineClasses, WordTable
+from builder.engine.rows import RESERVED, EngineClasses, WordTable
 from builder.engine.symbols import SYMBOLS
 from builder.engine.terms import TermReader, TermRule, find_leads
 from builder.engine.units import UnitReader
@@ -257,7 +257,7 @@ class Compiled:
 
     def _match(self, chosen: _Selection, join: JoinRule) -> None:
         """The rules that match units, over one table of words."""
-        shared = _gather(own.words for own in chosen.params("words", WordsRule))
+        shared = _read_classes(chosen.find("words", WordsRule))
         table = WordTable(self.lexicon)
         self.words = EngineClasses(shared, table)
         predicates = chosen.find("predicate", PredicateRule)
@@ -282,6 +282,19 @@ def _gather(tables: Iterable[Mapping[str, tuple[str, ...]]]) -> dict[str, tuple[
     for table in tables:
         out |= {name: (*out.get(name, ()), *words) for name, words in table.items()}
     return out
+
+
+def _read_classes(rules: Sequence[tuple[Rule, WordsRule]]) -> dict[str, tuple[str, ...]]:
+    """Name of a class -> its words; ResourceError with the line where a unit has that name, or a word is empty."""
+    for rule, own in rules:
+        for name, words in own.words.items():
+            if name in RESERVED:
+                fix = "write its words in `units`" if name in SYMBOLS else "give the class another name"
+                raise ResourceError(f"rule {rule.name!r}: {name!r} is no class", where=rule.at("words"), fix=fix)
+            if not all(words):
+                message = f"rule {rule.name!r}: an empty word in {name!r}"
+                raise ResourceError(message, where=rule.at("words"), fix="leave it out")
+    return _gather(own.words for _, own in rules)
 
 
 def _read_units(rules: Sequence[tuple[Rule, WordsRule]]) -> dict[str, tuple[str, ...]]:

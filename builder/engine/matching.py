@@ -9,6 +9,7 @@ nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -26,6 +27,7 @@ _OPINION = frozenset({"CURRENT", "PLAIN", "GRADED", "DENIED", "PREDICATE"})
 """Names of the opinion that a rule is about, one of which every pattern has."""
 _ASPECT = frozenset({"TARGET"})
 """That of the aspect, where a pattern of the rule has it."""
+_NAME = re.compile("[A-Z_]+")
 
 
 class Refusal(NamedTuple):
@@ -69,11 +71,6 @@ class MatchRule:
     unless: tuple[str, ...] = ()
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    @property
-    def of_aspects(self) -> bool:
-        """Whether it is about aspects rather than opinions or words."""
-        return any("TARGET" in pattern for pattern in self.patterns)
-
 
 @dataclass(frozen=True, slots=True)
 class RefusalRule(MatchRule):
@@ -83,6 +80,11 @@ class RefusalRule(MatchRule):
     """
 
     paired: bool = False
+
+    @property
+    def of_aspects(self) -> bool:
+        """Whether it is about aspects rather than opinions."""
+        return any("TARGET" in _NAME.findall(pattern) for pattern in self.patterns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +293,7 @@ class RuleIndex:
 
 
 def _compile_rule(rule: Rule, params: MatchRule, shared: Classes, table: WordTable) -> _Matched:
-    focus = _ASPECT if params.of_aspects else _OPINION
+    focus = _ASPECT if isinstance(params, RefusalRule) and params.of_aspects else _OPINION
     rows = RuleRows(rule, [*params.patterns, *params.unless], shared, params.words, table)
     patterns, unless = (
         tuple(rows.compile(pattern, focus, rule.at(key)) for pattern in part)
@@ -310,6 +312,9 @@ def _read_reading(rule: Rule, params: ReadingRule) -> UnitReading:
     if unit not in SYMBOLS and not apart:
         fix = "known: " + ", ".join(sorted(SYMBOLS))
         raise ResourceError(f"rule {rule.name!r}: unknown unit {unit!r}", where=rule.at("unit"), fix=fix)
+    for name in (name for name in apart if _NAME.fullmatch(name) and name not in params.words):
+        fix = f"list its words in `words` of this rule: {', '.join(sorted(params.words)) or 'it has none'}"
+        raise ResourceError(f"rule {rule.name!r}: no class {name!r}", where=rule.at("apart"), fix=fix)
     heads = tuple([word.strip("…") for name in apart for word in params.words.get(name, ())])
     spelled = {word.replace(" ", ""): word.split(" ") for word in apart}
     return UnitReading(rule.name, SYMBOLS.get(unit, ""), spelled, heads)

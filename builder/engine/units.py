@@ -242,9 +242,9 @@ class UnitReader:
 
         Opinion or degree (特別, 好): degree before an opinion or another adjective, but an opinion where it is one of
         PRAISING behind a degree word or negator (不 好 很 慢). Opinion or aspect (特色, 服務): an opinion only behind
-        one of `judged`, a degree word, negator or word of having (帶有嚼勁). A lack (不夠) with nothing behind it is
-        the opinion. Degree words with nothing to strengthen are plain adverbs, POST words that follow no opinion
-        likewise.
+        one of `_JUDGED_BEHIND`, a degree word, negator or word of having (帶有嚼勁). A lack (不夠) with nothing behind
+        it is the opinion. Degree words with nothing to strengthen are plain adverbs, POST words that follow no
+        opinion likewise.
         """
         word, symbol = units[i].word, units[i].symbol
         before = units[i - 1].symbol if i else ""

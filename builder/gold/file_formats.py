@@ -103,10 +103,10 @@ class Checker:
         review, candidate = self._named(filled)
         self._same(filled, review, candidate)
         label = self._label(filled, review, candidate)
+        name = filled.annotator or self._annotator
         if candidate is not None and label is not None:
-            self._once(filled, label)
+            self._once(filled, label, name)
         missing = tuple(self._missing(filled.where, review, given) for given in filled.missing)
-        name = self._annotator or filled.annotator
         if not name and (label or missing or filled.checked):
             raise ConfigError("the file does not say who filled it in", fix="name the person with --annotator")
         return CheckedAnswer(review, candidate, label, missing, filled.checked, name)
@@ -199,8 +199,8 @@ class Checker:
             raise Fault(where, f"unknown polarity {given!r}" if given.strip() else "no polarity", fix)
         return polarity
 
-    def _once(self, filled: Filled, label: Label) -> None:
-        before = self._seen.setdefault((filled.annotator, filled.n), (label, filled.where))
+    def _once(self, filled: Filled, label: Label, name: str) -> None:
+        before = self._seen.setdefault((name, filled.n), (label, filled.where))
         if before[0].answer != label.answer:
             raise Fault(
                 filled.where, f"candidate {filled.n} has another label at {before[1]}", "keep one of the two rows"

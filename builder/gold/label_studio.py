@@ -152,6 +152,9 @@ def read_tasks(path: Path) -> Iterator[Filled | Fault]:
         if "annotation_id" in row and "data" not in row:
             fault = "this is Label Studio's JSON-MIN, which drops relations"
             raise InputError(fault, where=str(path), fix="export it again as `JSON`")
+        if "data" not in row:
+            fault = "no tasks of Label Studio" + ("; `gold score` reads what Argilla gives" if "fields" in row else "")
+            raise InputError(fault, where=str(path), fix=fix)
         where = f"{path.name} task {number}"
         try:
             yield from [_read_annotation(where, row["data"], answers) for answers in row.get("annotations") or [{}]]

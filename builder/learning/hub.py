@@ -75,7 +75,7 @@ def _refused(what: str, where: str, fix: str) -> ModelError:
 
 SAFETENSORS_ONLY = (
     "its weights must be safetensors, for other files can run code when they are read: "
-    "docs/guide/models.md has lines that write them"
+    "`transformers.AutoModel.from_pretrained(OLD).save_pretrained(NEW)` writes them, where you trust the model"
 )
 _HUB_SECONDS = 10.0
 """How long the hub may take to say whether it has a model."""

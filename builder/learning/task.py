@@ -144,7 +144,8 @@ class DiscriminatorConfig(NetworkConfig):
 @dataclass(frozen=True, slots=True)
 class EncoderTuning:
     """How a pretrained encoder is fine-tuned: `rate` is that of its top layer, each one below takes `layer_decay` of
-    the one above; `precision` is auto, bf16 or fp32. `gradient_checkpointing` is always off; digests of models hold it.
+    the one above; `precision` is auto, bf16 or fp32. `gradient_checkpointing` is ignored; digests
+    of models hold it.
     """
 
     rate: float = 3e-5

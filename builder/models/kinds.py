@@ -110,6 +110,9 @@ def _needed_modules(config: Config) -> Iterator[tuple[str, str, str]]:
     libraries = {"encoder": ("torch", "transformers"), "paper": ("torch", "transformers", "accelerate")}
     for name in libraries.get(config.profile, ()):
         yield name, f"the profile {config.profile}", "paper"
+    if config.profile == "embedded" and config.device not in ("auto", "cpu"):
+        for name in ("torch", "transformers"):
+            yield name, f"device = {config.device!r}", "paper"
     if config.annotate.backend.startswith("ckip"):
         yield "ckip_transformers", f"the backend {config.annotate.backend}", "ckip"
     if config.profile == "embedded" and config.discriminate.mode == "paper":

@@ -59,12 +59,16 @@ EXTRAS = {
     "paper": (("transformers", "accelerate", "sentencepiece", "torch"), "the profiles `encoder` and `paper`"),
 }
 """Extras by name: the modules that come with each, and what needs it."""
+_OF_PAGES = ("inspect", "report", "annotate", "app")
 
 
 def find_extra(module: str) -> str | None:
-    """The extra that brings a module, by its dotted name; None where none does."""
+    """The extra to install for a module, by its dotted name; None where none brings it. Pages need several: `app`."""
     package = module.partition(".")[0]
-    return next((name for name, (modules, _) in EXTRAS.items() if package in modules), None)
+    names = [name for name, (modules, _) in EXTRAS.items() if package in modules]
+    if not names:
+        return None
+    return "app" if names[0] in _OF_PAGES else "train" if "train" in names else names[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,10 +104,7 @@ def read_labels(path: Path) -> LabelledRows:
 
 
 def _read_table(path: Path) -> list[Row]:
-    try:
-        header, *table = read_cells(path, InputError) or [[]]
-    except OSError as error:
-        raise InputError(f"cannot be read: {error}", where=str(path)) from error
+    header, *table = read_cells(path, InputError) or [[]]
     names = [name.strip().lower() for name in header]
     if missing := [name for name in COLUMNS if name not in names]:
         fix = f"columns: {', '.join(COLUMNS)}, and `id` if you like; a row for each triplet"

@@ -57,7 +57,8 @@ class FoldRow:
 
 @dataclass(frozen=True, slots=True)
 class BoostAug:
-    """The method; `folds` 0: MonoAug. Folds are of `given`, for callers ask in parts, and are kept in `folder`."""
+    """The method; `folds` 0: MonoAug. Folds are of `given`, of which a caller may ask a part; each call reads
+    them again, and trains them again but for those kept in `folder`."""
 
     backend: Method
     trainer: Trainer

@@ -11,6 +11,7 @@ one with a reason.
 |---|---|---|
 | `ehownet` | a category, its words or both; or a word with its definition | opinions, a category each |
 | `valence-csv` | a row with the columns Word or Phrase and Valence_Mean (CVAW) | opinions, valence to one decimal |
+| `ntusd` | a word, or words parted by commas; the file's name or an option gives the polarity | opinions, 7 or 3 |
 | `dishes` | a dish, or a table whose first column is one | aspects, food.dish unless the options name another class |
 | `words` | a word, then a tab and its category, class or part of speech | opinions, aspects, or general words |
 
@@ -36,6 +37,7 @@ from builder.reviews.text import view
 
 # ---- Readers of files
 
+POSITIVE, NEGATIVE = 7.0, 3.0
 _HEADERS = frozenset(["word", "words", "name", "dish", "title", "詞", "詞彙", "菜名", "名稱"])
 _WORD_COLUMNS, _VALENCE_COLUMNS = ("word", "phrase"), ("valence_mean", "valence")
 
@@ -44,14 +46,15 @@ _WORD_COLUMNS, _VALENCE_COLUMNS = ("word", "phrase"), ("valence_mean", "valence"
 class Options:
     """Settings of an import. Empty or None where the format's own default applies.
 
-    `cls` is the class of words without one of their own; `category` that of all opinions in place of the file's;
-    `scale` the lowest and highest valence of the file; `neutral` how far from the scale's middle a valence is no
-    opinion; `shortest` and `longest` words taken, in characters; `keep_known` refuses words that the lexicon in use
-    has; `encoding` where it is not UTF-8. `valences` gives categories of E-HowNet a valence, `tags` parts of speech of
-    other schemes a universal one.
+    `polarity` is for ntusd; `cls` the class of words without one of their own; `category` the category of all opinions
+    in place of the file's; `scale` the lowest and highest valence of the file; `neutral` how far from the scale's
+    middle a valence is no opinion; `shortest` and `longest` words taken, in characters; `keep_known` refuses words
+    that the lexicon in use has; `encoding` where it is not UTF-8. `valences` gives categories of E-HowNet a valence,
+    `tags` parts of speech of other schemes a universal one.
     """
 
     name: str = ""
+    polarity: str = ""
     cls: str = ""
     category: str = ""
     scale: tuple[float, float] | None = None
@@ -114,6 +117,21 @@ def read_valence_csv(text: str, path: Path, lexicon: Lexicon, options: Options) 
         else:
             ours = round(rescaled(number, low, high), 1)
             yield Entry(line, cells[word], f"valence_{ours:.1f}", ours)
+
+
+def read_ntusd(text: str, path: Path, lexicon: Lexicon, options: Options) -> Iterator[Entry]:
+    """Opinions of a list that is positive or negative as a whole."""
+    named = {word for word in ("positive", "negative") if word in path.stem.lower()}
+    polarity = options.polarity or (named.pop() if len(named) == 1 else "")
+    if polarity not in ("positive", "negative"):
+        raise ConfigError(
+            "an NTUSD list does not say whether its words are positive or negative",
+            where=str(path),
+            fix="give the polarity, positive or negative",
+        )
+    for line, row in numbered_lines(text):
+        for word in re.split(r"[,，]", row):
+            yield Entry(line, word.strip(), polarity, POSITIVE if polarity == "positive" else NEGATIVE)
 
 
 def read_dishes(text: str, path: Path, lexicon: Lexicon, options: Options) -> Iterator[Entry]:
@@ -274,10 +292,10 @@ _DEFAULTS = Options()
 PART_OF = 2
 """A noun is added as a part of names when it stands in so many of them: what stands in one may be a cut gone wrong."""
 
-_LISTS = "`--kind words --category eval.good` takes a list that is positive as a whole"
 READERS: Mapping[str, Reader] = {
     "ehownet": read_ehownet,
     "valence-csv": read_valence_csv,
+    "ntusd": read_ntusd,
     "dishes": read_dishes,
     "words": read_words,
 }
@@ -293,8 +311,7 @@ def import_lexicon(
     ConfigError for an unknown kind or an option that is missing, InputError for a file that is not of the kind at all.
     """
     if kind not in READERS:
-        listed = f"{_LISTS}; " if kind == "ntusd" else ""
-        raise ConfigError(f"unknown kind of lexicon {kind!r}", fix=f"{listed}known: {', '.join(sorted(READERS))}")
+        raise ConfigError(f"unknown kind of lexicon {kind!r}", fix=f"known: {', '.join(sorted(READERS))}")
     _check(options, lexicon)
     name = check_name(options.name or re.sub(r"\W+", "_", path.stem))
     shortest = options.shortest or (1 if kind in ("ehownet", "words") else 2)

@@ -6,7 +6,7 @@ counted. A directory is a release: all of its `data/*.jsonl`.
 JSON rows, one a line or in one array, are known by their keys. Ours have {"id", "triplets"}: `extract` output,
 releases. dimABSA's have {"ID", "Triplet"} or {"ID", "Quadruplet"} of 2026, {"ID", "Aspect", "Opinion", "Intensity"} of
 2024. The paper's have {"id", "answer"}. Those of Label Studio, doccano and Argilla are what `builder export` gave them,
-as people left it.
+as people left it; of Argilla the rows of `records.to_list(flatten=True)`.
 
 Text lines are dimABSA's truth files of 2024, or ASTE files that write triplets behind `####`. Reading them is pure.
 
@@ -290,7 +290,7 @@ _KINDS = {
     "label-studio": {"data"},
     "doccano": {"text", "entities", "relations"},
     "argilla": {"fields", "suggestions"},
-    "argilla-flat": {"triplets.responses"},
+    "argilla-flat": {"triplets.suggestion"},
 }
 
 

@@ -74,9 +74,11 @@ def read_record(row: Mapping[str, Any]) -> Labelled:
     """The review of a record: with the triplets that it suggests, or in a row of `to_list(flatten=True)` with those
     that the first of its users submitted. Drafts are no labels.
     """
-    if "triplets.responses" in row:
+    if row.get("responses"):
+        raise ValueError("this does not say which answers were submitted; give `records.to_list(flatten=True)`")
+    if "triplets.suggestion" in row:
         columns = [row.get(f"triplets.responses{part}") or [] for part in ("", ".users", ".status")]
-        users = {str(user): value for value, user, status in zip(*columns, strict=True) if status == "submitted"}
+        users = {str(user): value or "" for value, user, status in zip(*columns, strict=True) if status == "submitted"}
         name, text = row["review"], row["text"]
         lines = users[min(users)] if users else (row.get("triplets.suggestion") or "")
     else:
