@@ -188,7 +188,7 @@ def test_label_studio_names_several_annotators_itself(labelled: tuple[Path, Path
         {"completed_by": {"id": 9}, "was_cancelled": True, "result": []},
     ]
     file.write_text(json.dumps(tasks), encoding="utf-8")
-    assert import_labels(tmp_path / "w", None, file).annotators == (
+    assert import_labels(tmp_path / "w", None, file, "zed").annotators == (  # named where the file names nobody
         "bo@example.org",
         "label-studio:7",
         "label-studio:9",
