@@ -439,6 +439,11 @@ blockers = ["NOUN"]
             '["taste"]',
             "mine.toml:7: rule 'mine': unknown parameter 'wholse'; parameters of kind 'pair-carry': ",
         ),
+        (
+            "amounts = []",
+            '["taste"]',
+            "mine.toml:7: rule 'mine': unknown parameter 'amounts'; write the list as ADDED in `words` of a rule ",
+        ),
         ("named = 1", '["taste"]', "mine.toml:7: rule 'mine': named is not true or false"),
         ("", "3", "mine.toml:9: rule 'mine': foreign is not a table of lists of strings"),
         ('conventions = ["papr"]', '["taste"]', "mine.toml:7: rule 'mine': unknown convention 'papr'"),

@@ -230,7 +230,7 @@ def adjudicate(pool_id: str | None, workdir: Path, as_json: bool) -> None:
     from builder.teaching.labelling import queue
 
     pool, disputes = queue(workdir, pool_id)
-    rows = [(number, review, *name_answer(one.triplet), said) for number, review, one, said in disputes]
+    rows = [(number, review, *name_answer(one.triplet), labels) for number, review, one, labels in disputes]
     if rows or as_json:
         headers = ("candidate", "review", "aspect", "opinion", "polarity", "said")
         put_rows(headers, rows, "json" if as_json else None, len(rows))

@@ -56,6 +56,10 @@ def is_off(rule: Rule) -> bool:
     return rule.params.get("enabled") is False
 
 
+_CLASS_OF = {"amounts": "ADDED", "marks": "QUESTION", "openers": "NAMED"}
+"""Parameter that is gone -> the class that holds its list, where that has another name."""
+
+
 def read_params(rule: Rule, declared: type[Params]) -> Params:
     """The parameters of `rule` as its kind declares them. ResourceError names an unknown, missing or mistyped one and
     its line.
@@ -64,8 +68,8 @@ def read_params(rule: Rule, declared: type[Params]) -> Params:
     for key in rule.params:
         if key not in known and key not in shared:
             fix = f"parameters of kind {rule.kind!r}: {', '.join(sorted({*known, *shared}))}"
-            if key.upper() in ENGINE_CLASSES:
-                fix = f"write the list as {key.upper()} in `words` of a rule of kind words"
+            if name := _CLASS_OF.get(key, key.upper() if key.upper() in ENGINE_CLASSES else ""):
+                fix = f"write the list as {name} in `words` of a rule of kind words"
             raise ResourceError(f"rule {rule.name!r}: unknown parameter {key!r}", where=rule.at(key), fix=fix)
     return _filled(rule, {key: value for key, value in rule.params.items() if key in known}, declared)
 
