@@ -1,6 +1,4 @@
-"""eda in Chinese: what is put in, taken out or exchanged stands so in a training text,
-and the paper's operations can still be had.
-"""
+"""eda in Chinese: what it makes stands so in a training text, and the paper's operations can still be had."""
 
 from __future__ import annotations
 

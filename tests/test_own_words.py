@@ -1,6 +1,4 @@
-"""Lexicons and rules of the user's own: folders over those shipped or in their place,
-and what is imported into a build.
-"""
+"""Lexicons and rules of the user's own, over those shipped or in their place, and what is imported into a build."""
 
 from __future__ import annotations
 

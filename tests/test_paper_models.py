@@ -1,6 +1,4 @@
-"""The models of the paper profile: loading and its errors, writing and judging,
-and what is kept on disk.
-"""
+"""The models of the paper profile: loading and its errors, writing and judging, and what is kept on disk."""
 
 from __future__ import annotations
 
@@ -69,9 +67,7 @@ def copied(folder: Path, to: Path) -> Path:
 
 
 def test_a_fresh_model_starts_at_the_loss_of_a_guess(folder: Path) -> None:
-    """transformers ties mT5's output to embeddings of variance 1 without T5's factor:
-    the loss would be several times as high.
-    """
+    """transformers ties mT5's output to embeddings without T5's factor: the loss would be several times as high."""
     base = load_base(str(folder))
     ids = torch.tensor([base.tokens(text, 20)[:12] for text in REVIEWS])
     loss = float(base.network(input_ids=ids, labels=ids).loss.detach())

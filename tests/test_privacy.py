@@ -209,10 +209,6 @@ def test_a_span_that_touches_a_mask_has_no_place_in_the_masked_text() -> None:
     ]
 
 
-def test_an_address_without_a_single_digit_or_letter_is_masked() -> None:
-    assert mask("地址在中山路三段十二號旁邊").text == "地址在[地址]旁邊"
-
-
 def test_what_stands_between_several_masks_is_converted_and_every_mask_stays() -> None:
     masked = mask("请打0912345678，或写信到foo@example.com，谢谢")
     assert [kind for _, _, kind in masked.masks] == ["phone", "email"]

@@ -1,6 +1,4 @@
-"""`builder versions publish` against a server on loopback that speaks the hub's HTTP API:
-preupload, large files, commit, tag, and failures between.
-"""
+"""`builder versions publish` against a server on loopback that speaks the hub's HTTP API, failures included."""
 
 from __future__ import annotations
 

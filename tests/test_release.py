@@ -1,6 +1,4 @@
-"""A release is what it says: numbered by what changed, refused where it must not be, readable by other libraries,
-and no damage goes unseen.
-"""
+"""A release is what it says: numbered by what changed, readable by other libraries, and no damage goes unseen."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from typing import Any
 import pytest
 from conftest import LAYOUTS, ROOT, Command
 from test_export import facts, files_of, release, review, triplet, whole
-from test_pipeline import read_lines
+from test_pipeline import read_lines, read_splits
 
 from builder.core.config import resolve
 from builder.core.errors import ConfigError, ReleaseError
@@ -49,20 +47,20 @@ def text(n: int) -> str:
 
 
 def workdir(folder: Path, texts: dict[str, str]) -> Path:
-    """What `seeded` makes of these texts, all of one place."""
+    """What `seeded` makes of these texts."""
     folder.mkdir()
-    source = folder / "in.csv"
-    source.write_text(
-        "id,text,place\n" + "".join(f"{key},{said},鼎香園-台北信義店\n" for key, said in texts.items()),
-        encoding="utf-8",
-    )
-    return seeded(folder, source)
+    return seeded(folder, write_reviews(folder, texts))
+
+
+def write_reviews(folder: Path, texts: dict[str, str]) -> Path:
+    """Reviews of one place."""
+    rows = [f"{key},{said},鼎香園-台北信義店\n" for key, said in texts.items()]
+    (folder / "in.csv").write_text("id,text,place\n" + "".join(rows), encoding="utf-8")
+    return folder / "in.csv"
 
 
 def seeded(folder: Path, reviews: Path) -> Path:
-    """A build up to the rules' triplets, which then stand for what self-training would have left:
-    nothing here needs a model.
-    """
+    """A build up to the rules' triplets, which stand for what self-training would have left: no model is needed."""
     chosen = resolve(options={"workers": 1, "threads": 1, "ingest.test_share": 0.2, "ingest.valid_share": 0.2})
     pipeline.run(Build(folder / "w", folder / "out", (reviews,), chosen), until="seed")
     with db.writing(folder / "w") as connection, db.atomic(connection):
@@ -152,23 +150,12 @@ def test_repackaged_is_a_patch_and_more_reviews_a_minor_version_and_fewer_a_majo
     minor = make(many, out)
     assert (minor.name, told(minor)["change"], told(minor)["parent"]) == ("v0.2.0", "minor", "0.1.1")
     before, after = (
-        {
-            row["id"]: split
-            for split in ("train", "valid", "test")
-            for row in read_lines(one / "data" / f"{split}.jsonl")
-        }
-        for one in (patch, minor)
+        {row["id"]: split for split, rows in read_splits(one).items() for row in rows} for one in (patch, minor)
     )
     assert {key: after[key] for key in before} == before, "nobody moved"
     assert len(after) > len(before)
-    major = make(
-        few,
-        out,
-        release__licence="CC0-1.0",
-        release__name="restaurant-aste",
-        release__url="https://example.org/x",
-        release__drop_reason="the second file is taken back",
-    )
+    more = {"release__url": "https://example.org/x", "release__drop_reason": "the second file is taken back"}
+    major = make(few, out, release__licence="CC0-1.0", **more)
     assert (major.name, told(major)["change"]) == ("v1.0.0", "major")
     changes = (major / "CHANGES.md").read_text(encoding="utf-8")
     assert [line for line in changes.splitlines() if line.startswith("## ")] == [
@@ -226,16 +213,8 @@ def test_a_release_keeps_old_reviews_in_their_splits_for_a_new_working_directory
     out = tmp_path / "y" / "out"
     out.parent.mkdir()
     made = make(first, out)
-    given = {
-        row["id"]: split for split in ("train", "valid", "test") for row in read_lines(made / "data" / f"{split}.jsonl")
-    }
-    shutil.rmtree(out.parent / "w", ignore_errors=True)
-    source = out.parent / "in.csv"
-    texts = {f"k{n}": text(n) for n in range(40)} | MASKED
-    source.write_text(
-        "id,text,place\n" + "".join(f"{key},{said},鼎香園-台北信義店\n" for key, said in texts.items()),
-        encoding="utf-8",
-    )
+    given = {row["id"]: split for split, rows in read_splits(made).items() for row in rows}
+    source = write_reviews(out.parent, {f"k{n}": text(n) for n in range(40)} | MASKED)
     shares = {"ingest.test_share": 0.2, "ingest.valid_share": 0.2}
     chosen = resolve(options={"workers": 1, "release.name": "restaurant-aste"} | shares)
     pipeline.run(Build(out.parent / "w", out, (source,), chosen), until="ingest")
@@ -250,22 +229,12 @@ def test_a_release_keeps_old_reviews_in_their_splits_for_a_new_working_directory
 
 def test_branches_are_masked_with_the_name_and_masks_are_the_same_in_every_script(few: Path, tmp_path: Path) -> None:
     made = make(few, tmp_path, release__script="simplified")
-    shown = {
-        row["id"]: row["text"]
-        for split in ("train", "valid", "test")
-        for row in read_lines(made / "data" / f"{split}.jsonl")
-    }
-    assert shown["m1"] == "[店名]的汤头很好喝，电话[電話]打不通"
-    assert shown["m2"] == "店员很亲切，订位请加 line id: [帳號] 或打[電話]"
-    assert shown["m3"] == "服务的[人名]小姐很亲切，汤头也好喝"
+    shown = {row["id"]: row for rows in read_splits(made).values() for row in rows}
+    assert shown["m1"]["text"] == "[店名]的汤头很好喝，电话[電話]打不通"
+    assert shown["m2"]["text"] == "店员很亲切，订位请加 line id: [帳號] 或打[電話]"
+    assert shown["m3"]["text"] == "服务的[人名]小姐很亲切，汤头也好喝"
     assert sum(one["masked"]["[人名]"] for one in told(made)["statistics"].values()) == 1
-    judged = {
-        one["aspect"]["text"]
-        for split in ("train", "valid", "test")
-        for row in read_lines(made / "data" / f"{split}.jsonl")
-        for one in row["triplets"]
-        if row["id"] == "m3"
-    }
+    judged = {one["aspect"]["text"] for one in shown["m3"]["triplets"]}
     assert "小姐" in judged, "who is judged is masked, and judged all the same"
     assert not any("[人名]" in aspect for aspect in judged)
     assert verify(made) == []
@@ -519,24 +488,6 @@ def test_a_release_asks_for_a_licence_before_anything_else(few: Path, here: Comm
 # ---- read by the libraries it is made for
 
 
-def test_datasets_loads_every_config_offline_with_the_schema_of_the_card(
-    shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    datasets = pytest.importorskip("datasets", reason="datasets is a development dependency")
-    loaded = datasets.load_dataset(str(shelf), cache_dir=str(tmp_path))
-    assert set(loaded) == {"train", "validation", "test"}
-    assert loaded["train"].features == datasets.Features.from_arrow_schema(parquet.schema())
-    for name, split in (("train", "train"), ("validation", "valid"), ("test", "test")):
-        assert loaded[name].to_list() == read_lines(shelf / "data" / f"{split}.jsonl")
-    silver = datasets.load_dataset(str(shelf), "silver", cache_dir=str(tmp_path))
-    assert {name: len(one) for name, one in silver.items()} == {name: len(one) for name, one in loaded.items()}
-    twin = datasets.load_dataset(
-        "json", data_files=str(shelf / "data" / "test.jsonl"), cache_dir=str(tmp_path), split="train"
-    )
-    assert twin["id"][:] == loaded["test"]["id"][:]
-
-
 @pytest.mark.parametrize("number", [1, 2, 8])
 def test_a_release_is_loaded_whatever_splits_are_empty(
     number: int, here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -556,6 +507,7 @@ def test_a_release_is_loaded_whatever_splits_are_empty(
     for name in (None, "silver"):
         loaded = datasets.load_dataset(str(made), name, cache_dir=str(tmp_path / "cache"))
         assert {hub: loaded[hub].to_list() for hub in loaded} == filled
+        assert all(one.features == datasets.Features.from_arrow_schema(parquet.schema()) for one in loaded.values())
     loose = datasets.load_dataset(str(made / "parquet"), cache_dir=str(tmp_path / "cache"))
     assert {hub: len(loose[hub]) for hub in loose} == {hub: len(reviews) for hub, reviews in filled.items()}
     tables = sorted((made / "parquet").glob("*.parquet"))
@@ -676,8 +628,12 @@ def test_what_people_label_by_habit_is_released_as_the_settings_say(tmp_path: Pa
         "without": {"release__whole_products": "drop", "release__passable": "POS", "release__min_confidence": 0},
     }.items():
         made = make(source, tmp_path / name, **settings)
-        rows = [row for split in ("train", "valid", "test") for row in read_lines(made / "data" / f"{split}.jsonl")]
-        said[name] = {(t["aspect"]["text"], t["opinion"]["text"], t["polarity"]) for r in rows for t in r["triplets"]}
+        said[name] = {
+            (t["aspect"]["text"], t["opinion"]["text"], t["polarity"])
+            for rows in read_splits(made).values()
+            for row in rows
+            for t in row["triplets"]
+        }
     assert {("東西", "好", "POS"), ("湯頭", "還可以", "NEU")} <= said["kept"]
     assert ("湯頭", "還可以", "POS") in said["without"]
     assert "東西" not in {aspect for aspect, _, _ in said["without"]}

@@ -1,6 +1,4 @@
-"""The report of a small database made by hand:
-the paper's tables by count, hostile texts, missing parts, and the same bytes again.
-"""
+"""The report of a small database made by hand: the paper's tables by count, hostile texts, missing parts."""
 
 from __future__ import annotations
 
@@ -207,9 +205,7 @@ def test_table_6_counts_opinions_that_no_lexicon_holds_and_how_many_are_right(re
 
 
 def test_figure_6_sets_the_discriminator_against_people(report: Report) -> None:
-    """Judged on the test split: five that are right (冰裂裂 called NX), the soup called bad (YN),
-    and the service called tasty (NX).
-    """
+    """Right are five (冰裂裂 called NX); the soup called bad is YN, the service called tasty NX."""
     found = {
         str(row[next(iter(row))]): [row[f"discriminator {label}"] for label in ("YY", "YN", "NX")]
         for row in rows(report, "figure-6")
@@ -268,9 +264,7 @@ def test_both_scripts_of_an_aspect_and_its_words_count_as_one() -> None:
 
 
 def label_pool(workdir: Path) -> None:
-    """Two reviews of the test split: three candidates labelled by two people and a model,
-    one triplet that nobody had proposed.
-    """
+    """Two reviews of the test split: three candidates that three have labelled, and one that nobody had proposed."""
     with db.writing(workdir) as connection, db.atomic(connection):
         run = connection.execute
         run("INSERT INTO pools VALUES ('p1', 13, 'test', '{}', 'd', '2026-01-01')")
@@ -520,12 +514,6 @@ def test_pieces_of_a_text_are_the_text_and_follow_discontinuous_spans() -> None:
     assert "".join(part for part, _, _ in parts) == text
     assert parts == [("湯", True, ""), ("不會", False, "POS"), ("太", False, ""), ("鹹", False, "POS")]
     assert list(pieces("", ())) == []
-
-
-def test_tables_have_names_of_their_own(report: Report) -> None:
-    names = [table.name for table in report.tables()]
-    assert len(names) == len(set(names))
-    assert {"table-1", "table-2", "table-3", "table-5", "table-6"} <= set(names)
 
 
 def test_an_aspect_with_a_persons_name_is_shown_nowhere(here: Command, tmp_path: Path) -> None:

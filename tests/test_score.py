@@ -1,6 +1,4 @@
-"""Intervals, paired tests, input modes and ceilings, against what can be worked out by hand;
-and `builder gold score` as a user types it.
-"""
+"""Intervals, paired tests, input modes and ceilings, worked out by hand, and `builder gold score` as typed."""
 
 from __future__ import annotations
 
@@ -74,6 +72,7 @@ def test_without_samples_there_is_no_interval_and_without_reviews_no_failure() -
     assert one([(1, 1, 1)], samples=0)["f1"] == Estimate(100.0)
     assert one([])["f1"] == Estimate(100.0)
     assert gap([], []) == Difference(0.0, 0.0, 0.0, 1.0)
+    assert gap([(1, 1, 1)], [(0, 1, 1)], samples=0) == Difference(100.0, 100.0, 100.0, 1.0)
 
 
 def test_the_paper_metric_is_resampled_as_a_mean() -> None:

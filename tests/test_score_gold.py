@@ -1,6 +1,4 @@
-"""Gold that is not plain: by two annotators with core and full forms (against the tool that people compare with),
-and with faulty lines.
-"""
+"""Gold by two annotators, against the tool that people compare with, and gold with faulty lines."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ from hypothesis import strategies as st
 from builder.core.errors import ConfigError, InputError
 from builder.gold.metrics.complete import Complete, Ranged, agreement, count_optional, merge, tally_complete
 from builder.release.export import answers
-from builder.release.export.answers import is_complete, load_complete
+from builder.release.export.answers import load_complete
 from builder.teaching.audit import score_files
 
 SHARED = Path(__file__).parents[2] / "shared"
@@ -171,19 +169,6 @@ def test_invented_reviews_score_as_by_the_tool(
         write(folder / "A.jsonl", first)
         write(folder / "B.jsonl", second)
         compare(tool, folder, write(folder / "pred.jsonl", {key: triplets(rows) for key, rows in said.items()}))
-
-
-def test_the_complete_set_scores_as_by_the_tool(tool: ModuleType, tmp_path: Path) -> None:
-    folder = SHARED / "data" / "complete_dev"
-    if not is_complete(folder):
-        pytest.skip(f"{folder} is not part of the repository")
-    rows = [json.loads(line) for line in (folder / "B.jsonl").read_text(encoding="utf-8").splitlines()]
-    # What an annotator found, every fifth of it spoilt.
-    said = {
-        row["id"]: [t | ({"polarity": "NEU"} if n % 5 == 0 else {}) for n, t in enumerate(row["triplets"])]
-        for row in rows
-    }
-    compare(tool, folder, write(tmp_path / "pred.jsonl", said))
 
 
 # ---- the command

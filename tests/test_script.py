@@ -184,9 +184,3 @@ def test_where_a_phrase_would_change_length_its_characters_are_converted_one_by_
 @given(TEXTS, st.sampled_from(["keep", "traditional", "simplified"]))
 def test_a_release_script_keeps_the_length(text: str, script: str) -> None:
     assert len(same_script(text, script)) == len(text)  # type: ignore[arg-type]
-
-
-def test_a_release_script_is_kept_or_converted_as_asked() -> None:
-    assert same_script("这家店面條", "keep") == "这家店面條"
-    assert same_script("这家店", "traditional") == "這家店"
-    assert same_script("這家店", "simplified") == "这家店"

@@ -1,6 +1,4 @@
-"""`builder serve`: every page in a real browser and over HTTP, safe whatever the reviews hold;
-a release shown like a working directory.
-"""
+"""`builder serve`: every page in a real browser and over HTTP, safe whatever the reviews hold."""
 
 from __future__ import annotations
 
@@ -168,9 +166,7 @@ class Parsed(HTMLParser):
 
 
 def check(page: str) -> Parsed:
-    """What every page must be: our tags only, no inline handlers, nothing from elsewhere,
-    no direction control that could act.
-    """
+    """What every page must be: our tags only, no inline handlers, nothing from elsewhere."""
     parsed = Parsed(page)
     assert parsed.tags <= ALLOWED, parsed.tags - ALLOWED
     for tag, name, value in parsed.attributes:

@@ -1,6 +1,4 @@
-"""Without a judge a release holds what the rules hold; with one, confidences are calibrated and every split is filtered
-alike.
-"""
+"""Without a judge a release holds what the rules hold; with one, every split is filtered alike."""
 
 from __future__ import annotations
 
