@@ -61,15 +61,8 @@ def test_to_view_undoes_to_text(text: str) -> None:
 
 def test_a_triplet_that_the_view_does_not_show_is_none() -> None:
     text = "餐點\u200b好吃"
-    hidden = Triplet(
-        Element("\u200b", ((2, 3),)),
-        Element("\u200b", ((2, 3),)),
-        Element("好吃", ((3, 5),)),
-        Element("好吃", ((3, 5),)),
-        "POS",
-        8.0,
-    )
-    assert to_view(hidden, view(text)) is None
+    unseen, tasty = Element.at(text, [(2, 3)]), Element.at(text, [(3, 5)])
+    assert to_view(Triplet(unseen, unseen, tasty, tasty, "POS", 8.0), view(text)) is None
 
 
 def test_moving_a_triplet_moves_every_element_and_keeps_the_rest() -> None:

@@ -10,16 +10,18 @@ import threading
 import webbrowser
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import goldwork
 import pytest
 from chromium import Browser
 from conftest import ROOT
 from test_serve import Running, check, get, serving
 
-from builder.core.records import Element, Polarity, Token, Triplet
+from builder.core.records import Polarity, Token, Triplet
 from builder.pages.serve import answering, app, overview
 from builder.pages.serve.answering import LONGEST, Extracting, Selection
 from builder.reviews.repair import fold
@@ -40,14 +42,8 @@ ROWS: list[tuple[str, str, str, float | None, list[Held]]] = [
 ]  # fmt: skip
 
 
-def element(text: str, word: str) -> Element:
-    start = text.index(word)
-    return Element(word, ((start, start + len(word)),))
-
-
 def made(text: str, aspect: str, opinion: str, polarity: Polarity, rule: str) -> Triplet:
-    parts = element(text, aspect), element(text, opinion)
-    return Triplet(parts[0], parts[0], parts[1], parts[1], polarity, 6.0, None, "rules", (rule,))
+    return replace(goldwork.triplet(text, aspect, opinion, polarity), rules=(rule,))
 
 
 def fill(workdir: Path, source: str = "C1") -> None:
@@ -408,7 +404,7 @@ def test_hostile_sentences_are_shown_and_do_nothing(shown: Any) -> None:
         "湯\u202e頭很鹹",
         "{{ 7*7 }}",
     ):
-        answer = asyncio.run(shown.client.get("/try", params={"text": text}))
+        answer = get(shown, "/try", {"text": text})
         check(answer.text)
         assert "\u202e" not in answer.text
     assert "{{ 7*7 }}" in answer.text
@@ -421,9 +417,7 @@ def test_the_page_of_sql_begins_with_a_question_that_has_rows(shown: Any) -> Non
     page = get(shown, "/builder").text
     held = re.search(r'<textarea id="sql-editor" name="sql">(.*?)</textarea>', page, re.S)
     assert held is not None and "FROM triplet_list" in held[1]
-    rows = json.loads(
-        asyncio.run(shown.client.get("/builder.json", params={"sql": browse.FIRST_QUERY, "_shape": "objects"})).text
-    )["rows"]
+    rows = json.loads(get(shown, "/builder.json", {"sql": browse.FIRST_QUERY, "_shape": "objects"}).text)["rows"]
     assert {row["aspect"] for row in rows} == {"服務", "服务", "湯頭", "餐點"}
 
 
