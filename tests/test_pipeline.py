@@ -146,12 +146,8 @@ def test_a_changed_setting_runs_only_what_depends_on_it(built: Built, again: Bui
     fewer = replace(again, resolved=options(built, self_train__iterations=0))
     assert ran(fewer) == ["self_train", "evaluate", "release"]
     assert ask(again.workdir, "SELECT DISTINCT round FROM training_sets") == [(0,)]
-    assert ask(again.workdir, "SELECT name FROM sources ORDER BY id") == [
-        ("rules",),
-        ("discriminator",),
-        ("D0",),
-        ("gold",),
-    ]
+    sources = ask(again.workdir, "SELECT name FROM sources ORDER BY id")
+    assert sources == [("rules",), ("discriminator",), ("D0",), ("gold",)]
     assert ran(again) == ["self_train", "evaluate", "release"]
     assert proposals(again.workdir) == proposals(built.workdir)
 
@@ -294,14 +290,11 @@ def test_every_row_is_a_review_a_duplicate_or_rejected_with_a_reason(built: Buil
     counts = json.loads(ask(built.workdir, "SELECT counts FROM runs WHERE stage = 'ingest'")[0][0])
     assert counts["rows"] == 35 == counts["reviews"] + counts["duplicates"] + counts["rejected"]
     assert counts["reviews"] == counts["train"] + counts["valid"] + counts["test"]
-    assert ask(
-        built.workdir,
-        "SELECT r.key, r.duplicate_kind, length(r.text) - length(f.text) FROM reviews r JOIN reviews f ON f.id = "
-        "r.duplicate_of ORDER BY r.id",
-    ) == [
-        ("x1", "exact", 0),
-        ("x2", "normalised", 2),
-    ]
+    repeated = (
+        "SELECT r.key, r.duplicate_kind, length(r.text) - length(f.text) FROM reviews r"
+        " JOIN reviews f ON f.id = r.duplicate_of ORDER BY r.id"
+    )
+    assert ask(built.workdir, repeated) == [("x1", "exact", 0), ("x2", "normalised", 2)]
     rejected = ask(built.workdir, "SELECT item, reason FROM rejected WHERE stage = 'ingest' ORDER BY id")
     assert {("reviews.csv:33", "empty"), ("reviews.csv:34", "no-han")} <= set(rejected)
     assert len(rejected) == counts["rejected"]
