@@ -46,13 +46,8 @@ REVIEWS = ("a", "b", "c")
 
 
 def ranged(aspect: tuple[str, str], opinion: tuple[str, str], polarity: str) -> Triplet:
-    return {
-        "aspect": aspect[0],
-        "aspect_full": aspect[1],
-        "opinion": opinion[0],
-        "opinion_full": opinion[1],
-        "polarity": polarity,
-    }
+    names = ("aspect", "aspect_full", "opinion", "opinion_full", "polarity")
+    return dict(zip(names, (*aspect, *opinion, polarity), strict=True))
 
 
 ANNOTATED = st.fixed_dictionaries(
@@ -102,14 +97,9 @@ def compare(tool: ModuleType, gold: Path, pred: Path) -> None:
         due: dict[str, Any] = tool.score(tool.load(pred), polarity)
         assert row.counts == (due["tp"], due["tp"] + due["fp"], due["tp"] + due["fn"])
         assert count_optional(reviews, predicted, polarity) == due["optional"]
-        if (
-            row.counts[1] or row.counts[2]
-        ):  # of nothing required and nothing predicted the tool makes 0, all metrics of ours 100
-            assert [round(row.values[name].value, 1) for name in ("precision", "recall", "f1")] == [
-                due["P"],
-                due["R"],
-                due["F1"],
-            ]
+        if any(row.counts[1:]):  # of nothing required and nothing predicted the tool makes 0, all metrics of ours 100
+            ours = [round(row.values[name].value, 1) for name in ("precision", "recall", "f1")]
+            assert ours == [due["P"], due["R"], due["F1"]]
 
 
 # ---- by hand
@@ -140,7 +130,6 @@ def test_a_hit_on_an_optional_triplet_costs_nothing_and_earns_nothing() -> None:
     ("aspect", "fits"),
     [
         ("牛肉麵", True),
-        ("紅燒牛肉麵", True),
         ("牛肉麵們們們", True),
         ("牛肉麵很好吃喔", False),
         ("麵", False),
