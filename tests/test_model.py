@@ -29,7 +29,7 @@ from builder.learning.task import (
 )
 from builder.models import saved
 from builder.models.discriminator import Discriminator, identify_training, train_discriminator
-from builder.models.network import Spans, TextContext
+from builder.models.network import CharacterFoundation, Spans, TextContext
 from builder.models.saved import load, save, train_once
 from builder.models.tagger import Tagger, learnable, propose, read_texts, train_tagger
 from builder.models.tagger_network import TaggerNetwork
@@ -286,8 +286,6 @@ def test_training_leaves_the_random_state_and_the_settings_of_torch_alone(tmp_pa
 
 
 def test_a_character_starts_from_the_same_vector_whatever_the_vocabulary() -> None:
-    from builder.models.network import CharacterFoundation
-
     states = []
     for text in ("湯頭好", "他家的湯真好"):
         vocabulary = Vocabulary.of([text], 1)

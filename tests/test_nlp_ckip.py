@@ -311,14 +311,8 @@ def test_a_word_longer_than_the_models_window_is_tagged_by_its_start(tmp_path: P
     for length in (WINDOW - 3, WINDOW - 2, 100):
         check_tiling(text[:length], backend.annotate([text[:length]])[0])
     # The tagger itself cannot: it is shown the start of what the segmenter never ends.
-    endless = ckip.Ckip(
-        "",
-        lambda texts, **_: [[text] for text in texts],
-        backend.tagger,
-        backend.window,
-        backend.labels,
-        backend.parser,
-    )
+    parts = (backend.tagger, backend.window, backend.labels, backend.parser)
+    endless = ckip.Ckip("", lambda texts, **_: [[text] for text in texts], *parts)
     assert [(t.start, t.end) for t in endless.annotate([text])[0]] == [(0, 100)]
     with pytest.raises(RuntimeError):
         backend.tagger([[text]], show_progress=False)

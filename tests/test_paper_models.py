@@ -6,6 +6,7 @@ import json
 import math
 import re
 import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,18 +17,17 @@ import torch
 from tiny_mt5 import REVIEWS, TOLD, make_base, make_tokenizer, triplet
 
 from builder.core.errors import InputError, ModelError, install_command
-from builder.core.records import Triplet
 from builder.learning.checkpoint import tensor_digest, weights_of
 from builder.learning.hub import quiet
 from builder.learning.task import Example, JudgedReview, discriminator_data
 from builder.models.kinds import load_extractor, load_judge
-from builder.models.paper.fine_tuning import load, save, train_referee, train_writer
+from builder.models.paper.fine_tuning import load, save, save_base, train_referee, train_writer
 from builder.models.paper.generate import write
 from builder.models.paper.models import AnswerScore, Referee, Writer, problem_counts, settings
 from builder.models.paper.pretrained import Base, check_characters, decode, load_base
 from builder.models.paper.seq2seq import Seq2SeqConfig
 from builder.models.paper.squad import pretrain, read_squad
-from builder.models.paper.templates import Asking, triple_of
+from builder.models.paper.templates import Asking, judge_answers, judge_question, triple_of
 from builder.models.serving import MAX_UNKNOWN
 
 CONFIG = Seq2SeqConfig(epochs=1, max_output=40, batch_tokens=600, threads=1)
@@ -91,8 +91,6 @@ def test_an_output_layer_of_its_own_survives_loading_and_saving(folder: Path, tm
     own = untied(folder, tmp_path / "own")
     base = load_base(str(own))
     assert not torch.equal(base.network.lm_head.weight, base.network.shared.weight)
-    from builder.models.paper.fine_tuning import save_base
-
     save_base(base, tmp_path / "again")
     again = load_base(str(tmp_path / "again"))
     assert torch.equal(again.network.lm_head.weight, base.network.lm_head.weight)
@@ -297,8 +295,6 @@ def test_a_referees_chances_are_those_of_the_three_answers(referee: Path) -> Non
     model = load(referee)
     flat = [(example.text, triple_of(one)) for example in EXAMPLES[:2] for one in example.triplets]
     for (text, said), found in zip(flat, model.chances(flat), strict=True):
-        from builder.models.paper.templates import judge_answers, judge_question
-
         sums = []
         for answer in judge_answers(said).values():
             ids = torch.tensor([model.base.tokens(answer, 64)])
@@ -389,21 +385,8 @@ def test_a_file_in_another_layout_is_an_error_with_its_place(tmp_path: Path) -> 
 
 
 def test_a_missing_extra_says_how_to_install_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
     for name in [name for name in sys.modules if name.split(".")[0] == "transformers"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(ModelError, match="needs? transformers.*; " + re.escape(install_command("paper"))):
         load_base(str(folder))
-
-
-def test_every_training_begins_from_the_same_base(folder: Path, tmp_path: Path) -> None:
-    """Section 3.3.1: in each iteration the same base is fine-tuned."""
-    before = (folder / "model.safetensors").read_bytes()
-    digests = [
-        train_writer(EXAMPLES[:2], (), str(folder), Asking(), CONFIG, 3, tmp_path / name).digest for name in "ab"
-    ]
-    assert digests[0] == digests[1]
-    assert (folder / "model.safetensors").read_bytes() == before
-    assert isinstance(EXAMPLES[0].triplets[0], Triplet)

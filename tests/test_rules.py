@@ -227,10 +227,7 @@ def of_opinions(lexicon: Lexicon) -> Engine:
 
 @pytest.fixture(scope="module")
 def of_aspects(lexicon: Lexicon) -> Engine:
-    return with_all(
-        lexicon,
-        (refusing(patterns=patterns, words=words) for patterns, words, *_ in ASPECTS),
-    )
+    return with_all(lexicon, (refusing(patterns=patterns, words=words) for patterns, words, *_ in ASPECTS))
 
 
 @pytest.mark.parametrize("number", range(len(OPINIONS)))
@@ -324,9 +321,8 @@ def one_of(kind: str) -> Rule:
 
 
 def test_a_rule_of_unknown_kind_is_refused_with_the_known_ones(lexicon: Lexicon) -> None:
-    message = refused(
-        lexicon, *RULES, replace(one_of("pair-path"), name="mine", kind="pair-magic", where="rules/mine.toml")
-    )
+    unknown = replace(one_of("pair-path"), name="mine", kind="pair-magic", where="rules/mine.toml")
+    message = refused(lexicon, *RULES, unknown)
     assert message.startswith("rules/mine.toml: rule 'mine' has unknown kind 'pair-magic'; known: ")
     assert "pair-pattern" in message
 
@@ -403,10 +399,8 @@ def test_a_list_that_is_a_class_of_words_is_told_where_it_belongs(lexicon: Lexic
 
 def test_a_parameter_that_no_rule_may_lack_is_asked_for(lexicon: Lexicon) -> None:
     rule = one_of("pair-path")
-    lacking = replace(
-        rule, params=MappingProxyType({key: value for key, value in rule.params.items() if key != "longest"})
-    )
-    assert "needs longest = a whole number" in refused(lexicon, lacking)
+    params = {key: value for key, value in rule.params.items() if key != "longest"}
+    assert "needs longest = a whole number" in refused(lexicon, replace(rule, params=MappingProxyType(params)))
 
 
 MINE = """# how a comment moves lines
