@@ -54,10 +54,8 @@ def writer(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def referee(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     to = tmp_path_factory.mktemp("referee")
     judged = [discriminator_data(example, 1) for example in EXAMPLES[:3]]
-    save(
-        train_referee(judged, judged[:1], str(folder), replace(CONFIG, max_output=64), 3, to / "training"),
-        to / "model",
-    )
+    made = train_referee(judged, judged[:1], str(folder), replace(CONFIG, max_output=64), 3, to / "training")
+    save(made, to / "model")
     return to / "model"
 
 
@@ -162,12 +160,8 @@ def test_a_name_that_no_hub_gives_is_an_error(monkeypatch: pytest.MonkeyPatch) -
 def test_a_tokenizer_without_the_needed_characters_reports_their_share(folder: Path) -> None:
     base = load_base(str(folder))
     assert check_characters(base, REVIEWS) == 0
-    with pytest.raises(
-        ModelError,
-        match=re.escape(
-            f"does not know 50.0% of the reviews' characters, 龘龖 for example (at most {100 * MAX_UNKNOWN:.0f}%)"
-        ),
-    ):
+    message = f"does not know 50.0% of the reviews' characters, 龘龖 for example (at most {100 * MAX_UNKNOWN:.0f}%)"
+    with pytest.raises(ModelError, match=re.escape(message)):
         check_characters(base, ["牛肉麵龘", "龘龖 "])
 
 

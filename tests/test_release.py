@@ -480,6 +480,10 @@ def test_a_release_is_loaded_whatever_splits_are_empty(
         loaded = datasets.load_dataset(str(made), name, cache_dir=str(tmp_path / "cache"))
         assert {hub: loaded[hub].to_list() for hub in loaded} == filled
         assert all(one.features == datasets.Features.from_arrow_schema(parquet.schema()) for one in loaded.values())
+    split = next(split for split, hub in HUB_SPLITS.items() if hub in filled)
+    file, cache = str(made / "data" / f"{split}.jsonl"), str(tmp_path / "cache")
+    twin = datasets.load_dataset("json", data_files=file, cache_dir=cache, split="train")
+    assert twin["id"][:] == [row["id"] for row in due[HUB_SPLITS[split]]]
     loose = datasets.load_dataset(str(made / "parquet"), cache_dir=str(tmp_path / "cache"))
     assert {hub: len(loose[hub]) for hub in loose} == {hub: len(reviews) for hub, reviews in filled.items()}
     tables = sorted((made / "parquet").glob("*.parquet"))

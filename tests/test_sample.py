@@ -192,14 +192,8 @@ def build_sample(folder: Path, parent: Path = OLDER_SAMPLE) -> Path:
     out = folder / "releases"
     shutil.copytree(parent, out / parent.name.replace("sample-", "v"))
     words = ("build", "--workdir", folder / "workdir", "--out", out, "--set", 'release.date="2026-11-29"', "--quiet")
-    done = subprocess.run(
-        [sys.executable, "-m", "builder", *map(str, words)],
-        cwd=folder,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
+    command = [sys.executable, "-m", "builder", *map(str, words)]
+    done = subprocess.run(command, cwd=folder, env=environment(), stdout=subprocess.PIPE, text=True, check=True)
     return Path(done.stdout.rstrip("\n"))
 
 
