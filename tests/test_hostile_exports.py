@@ -1,6 +1,4 @@
-"""500 hostile reviews from a file to a release and out in every format:
-nothing breaks, nothing is lost without being counted.
-"""
+"""500 hostile reviews go from a file to a release and out in every format: nothing breaks or is lost uncounted."""
 
 from __future__ import annotations
 

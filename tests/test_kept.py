@@ -163,21 +163,8 @@ def test_a_changed_byte_in_a_module_makes_exactly_the_stages_that_import_it_stal
                 path.write_bytes(content)
             assert {name for name in now if now[name] != before[name]} == stages, changed
     assert digests() == before
-    assert {
-        "builder.engine.engine",
-        "builder.language.nlp.crf",
-        "builder.language.lexicon.compounds",
-        "builder.models.tagger",
-    } <= reached
-    assert (
-        not {
-            "builder.pages.serve.app",
-            "builder.cli.main",
-            "builder.pages.report.written",
-            "builder.augment.bench.plan",
-        }
-        & reached
-    )
+    assert "builder.models.tagger" in reached
+    assert not {"builder.cli.main", "builder.pages.serve.app", "builder.augment.bench.plan"} & reached
 
 
 @pytest.mark.parametrize(

@@ -54,14 +54,17 @@ def draw(workdir: Path, count: int, seed: int, split: str = "test") -> Pool:
         return pools.read(connection, made.pool.id)
 
 
+def write_reviews(folder: Path) -> Path:
+    rows = [f"r{n},{sentence(n, 6)}。{SAID[n % 6]}，{SAID[(n + 1) % 6]}\n" for n in range(30)]
+    (folder / "reviews.csv").write_text("review_id,text\n" + "".join(rows), encoding="utf-8")
+    return folder / "reviews.csv"
+
+
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Pool, Pool]:
     """The folder of a build by the rules alone, and two pools of it."""
     folder = tmp_path_factory.mktemp("layers")
-    with (folder / "reviews.csv").open("w", encoding="utf-8", newline="") as file:
-        rows = [(f"r{n}", f"{sentence(n, 6)}。{SAID[n % 6]}，{SAID[(n + 1) % 6]}") for n in range(30)]
-        csv.writer(file).writerows([("review_id", "text"), *rows])
-    words = ("build", folder / "reviews.csv", "--workdir", folder / "w", "--out", folder / "releases", *RULES)
+    words = ("build", write_reviews(folder), "--workdir", folder / "w", "--out", folder / "releases", *RULES)
     done = CliRunner().invoke(cli, [str(word) for word in words])
     assert done.exit_code == 0, (done.output, done.exception)
     return folder, draw(folder / "w", 5, 1), draw(folder / "w", 100, 2)
@@ -132,11 +135,10 @@ def test_a_setting_may_not_say_that_a_model_labelled_what_people_did(work: Work)
 
 def test_what_the_language_model_rejects_is_not_in_the_silver_layer(work: Work) -> None:
     finish(work)
-    rejected = next((review, one) for review in work.all.reviews for one in review.candidates)
+    review, candidate = next((review, one) for review in work.all.reviews for one in review.candidates)
     work.release("", f"pool:{work.all.id}")
     release = Release(max((work.folder / "releases").glob("v*")))
-    held = {(review.id, kept.aspect.spans, kept.opinion.spans) for review in release.reviews("test") for kept in review}
-    review, candidate = rejected
+    held = {(row.id, kept.aspect.spans, kept.opinion.spans) for row in release.reviews("test") for kept in row}
     due = {
         (each.key, one.triplet.aspect.spans, one.triplet.opinion.spans)
         for each in work.all.reviews
@@ -263,18 +265,9 @@ def test_the_whole_way_of_the_papers_release_runs_on_a_few_reviews(
     assert table7.verdict_of("湯頭", "好喝", "正面", "湯頭很好喝，店員親切") == "YY"
     assert table7.verdict_of("湯頭", "難喝", "正面", "湯頭很難喝") == "YN"
     assert table7.verdict_of("湯頭", "親切", "正面", "湯頭很好喝，麵也好吃，店員親切") == "NX"
-    reviews = tmp_path / "in.csv"
-    with reviews.open("w", encoding="utf-8", newline="") as file:
-        rows = [(f"r{n}", f"{sentence(n, 6)}。{SAID[n % 6]}，{SAID[(n + 1) % 6]}") for n in range(30)]
-        csv.writer(file).writerows([("review_id", "text"), *rows])
-    rules = [
-        'profile="rules"',
-        'self_train.variants=["E"]',
-        'discriminate.mode="auto"',
-        'release.train_source="E"',
-    ]
+    rules = ['profile="rules"', 'self_train.variants=["E"]', 'discriminate.mode="auto"', 'release.train_source="E"']
     words = ["--gold", "4", "--silver", "5", "--valid", "4", *(word for rule in rules for word in ("--set", rule))]
-    table7.main([str(reviews), "--work", str(tmp_path / "work"), *words])
+    table7.main([str(write_reviews(tmp_path)), "--work", str(tmp_path / "work"), *words])
     release = Release(max((tmp_path / "work" / "releases").glob("v*")))
     layers = {layer["annotation"]: layer["reviews"] for layer in release.manifest["splits"]["test"]["layers"]}
     assert layers == {"gold": 4, "silver": 5} and release.verify() == []

@@ -1,6 +1,4 @@
-"""Names are found by their place: the yardstick of invented sentences, the dictionary's part in it, and what is judged
-where a name is masked.
-"""
+"""Names are found by their place: the yardstick of invented sentences, and what is judged where a name is masked."""
 
 from __future__ import annotations
 

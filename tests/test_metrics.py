@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from builder import __version__
 from builder.gold.metrics import Answer, Answers, Match, Part, Score, micro, paper, systems
-from builder.gold.metrics.scores import Metric, f1, near_label, share, tally
+from builder.gold.metrics.scores import Metric, near_label, tally
 
 TOOL = Path(__file__).parents[2] / "shared/tools/score_lenient.py"
 WORDS = st.sampled_from(
@@ -111,9 +111,8 @@ def test_lenient_takes_contained_aspects_and_opinions_that_are_subsequences(
 
 def test_each_gold_triplet_is_matched_once_and_in_gold_order() -> None:
     gold = {"a": [("湯", "鹹", "NEG"), ("湯頭", "鹹", "NEG")]}
-    assert numbers(
-        micro(gold, {"a": [("湯頭", "鹹", "NEG"), ("牛肉湯頭", "鹹", "NEG"), ("湯", "很鹹", "NEG")]}, "lenient")
-    ) == (2, 3, 2)
+    said = {"a": [("湯頭", "鹹", "NEG"), ("牛肉湯頭", "鹹", "NEG"), ("湯", "很鹹", "NEG")]}
+    assert numbers(micro(gold, said, "lenient")) == (2, 3, 2)
 
 
 def test_a_duplicate_inside_a_review_counts_once_on_both_sides() -> None:
@@ -142,11 +141,6 @@ def test_the_paper_metric_is_the_mean_over_reviews_and_counts_empty_against_empt
     assert (uneven.precision, uneven.recall, uneven.f1) == pytest.approx((100 / 6, 50, 25))
 
 
-def test_the_paper_metric_of_gold_against_itself_is_the_share_of_reviews_that_say_something() -> None:
-    assert paper(GOLD, GOLD).f1 == pytest.approx(75)
-    assert paper({}, {}).f1 == 0
-
-
 def test_polarity_accuracy_is_the_share_of_matched_pairs_with_the_right_polarity() -> None:
     metric, settings = Metric("lenient", "polarity"), systems.Settings(samples=0)
     pairs = ((GOLD, PREDICTED), (GOLD, GOLD), ({}, {}), (GOLD, {}))  # nothing is wrong where nothing is matched
@@ -159,10 +153,7 @@ def test_the_signature_says_what_was_counted_and_by_which_version() -> None:
         micro(GOLD, GOLD, "lenient", "pair").signature
         == f"micro-pair|match:lenient|duplicates:once|null:excluded|version:{__version__}"
     )
-    assert micro(GOLD, GOLD).signature.startswith("micro-triplet|match:exact|")
     assert paper(GOLD, GOLD).signature.startswith("paper-example|match:exact|")
-    signatures = {micro(GOLD, GOLD, match, part).signature for match in get_args(Match) for part in get_args(Part)}
-    assert len(signatures) == len(get_args(Match)) * len(get_args(Part))
 
 
 # ---- laws
@@ -205,24 +196,9 @@ def test_the_triplet_score_agrees_with_the_shared_tool(
 ) -> None:
     theirs = tool.score({key: ("", list(answers)) for key, answers in gold.items()}, dict(predicted), match)
     ours = micro(gold, predicted, match)
-    assert (theirs["tp"], theirs["fp"], theirs["fn"]) == (
-        ours.right,
-        ours.predicted - ours.right,
-        ours.gold - ours.right,
-    )
-    if ours.right:
-        assert (theirs["P"], theirs["R"], theirs["F1"]) == pytest.approx(
-            (ours.precision, ours.recall, ours.f1), abs=0.051
-        )
-
-
-# ---- edges that a score's arithmetic turns on
-
-
-def test_a_share_of_nothing_is_all_right_only_where_the_other_side_has_nothing() -> None:
-    assert [share(0, 0, 0), share(0, 0, 1), share(1, 2, 0), share(1, 2, 5)] == [100.0, 0.0, 50.0, 50.0]
-    assert [f1(0, 0), f1(100, 50)] == [0.0, pytest.approx(200 / 3)]
-    assert numbers(micro({}, {})) == (0, 0, 0) and paper({}, {}).f1 == 0
+    right, shares = ours.right, [ours.precision, ours.recall, ours.f1]
+    assert [theirs[name] for name in ("tp", "fp", "fn")] == [right, ours.predicted - right, ours.gold - right]
+    assert not right or [theirs[name] for name in ("P", "R", "F1")] == pytest.approx(shares, abs=0.051)
 
 
 METRICS = [Metric("exact", "triplet"), Metric("lenient", "polarity"), Metric("paper", "triplet")]
@@ -237,17 +213,6 @@ def test_estimates_without_samples_are_the_scores(gold: Answers, predicted: Answ
     expected = [meant.accuracy, meant.precision, meant.recall, meant.f1]
     assert [made.value for made in example.values()] == pytest.approx(expected)
     assert {made.low for made in exact.values()} == {None}
-
-
-def test_the_p_value_is_one_for_the_same_answers_and_small_where_every_review_differs() -> None:
-    right: list[tuple[float, ...]] = [(1, 1, 1)] * 12
-    wrong: list[tuple[float, ...]] = [(0, 1, 1)] * 12
-    (same,) = systems.differences([right], [right], METRICS[:1], 500, 1)
-    assert (same.value, same.low, same.high, same.p) == (0, 0, 0, 1)
-    (apart,) = systems.differences([right], [wrong], METRICS[:1], 500, 1)
-    assert (apart.value, apart.low, apart.high) == (100, 100, 100) and 1 / 501 <= apart.p < 0.02
-    (unknown,) = systems.differences([right], [wrong], METRICS[:1], 0, 1)
-    assert (unknown.value, unknown.low, unknown.high, unknown.p) == (100, 100, 100, 1)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,4 @@
-"""eda in Chinese: what is put in, taken out or exchanged stands so in a training text,
-and the paper's operations can still be had.
-"""
+"""eda in Chinese: what it makes stands so in a training text, and the paper's operations can still be had."""
 
 from __future__ import annotations
 
@@ -79,10 +77,8 @@ def test_a_text_is_not_emptied() -> None:
 
 
 def test_two_listed_words_change_places_and_no_others() -> None:
-    assert made(sentence("點 了 海帶 、 蘑菇 及 豆腐 。"), "swap") == {
-        "點了蘑菇、海帶及豆腐。",
-        "點了海帶、豆腐及蘑菇。",
-    }
+    swapped = made(sentence("點 了 海帶 、 蘑菇 及 豆腐 。"), "swap")
+    assert swapped == {"點了蘑菇、海帶及豆腐。", "點了海帶、豆腐及蘑菇。"}
     assert made(sentence("點 了 海帶 、 蘑菇 。", "海帶"), "swap") == set(), "a label stays"
     assert made(sentence("店員 親切 ， 麵 很 彈 。"), "swap") == set()
     assert made(sentence("應該 和 其他 店 一樣 。"), "swap") == set(), "和 joins no like to like here"

@@ -1,6 +1,4 @@
-"""Lexicons and rules of the user's own: folders over those shipped or in their place,
-and what is imported into a build.
-"""
+"""Lexicons and rules of the user's own, over those shipped or in their place, and what is imported into a build."""
 
 from __future__ import annotations
 
@@ -223,11 +221,7 @@ def test_class_category_scale_and_length_reach_the_importer(here: Command, tmp_p
     assert here("lexicon", "import", rated, "--kind", "valence-csv", "--scale", "1", "5", *run).code == 0
     used = find_folders(Lexicons(), Rules(), tmp_path / "w").load_lexicon()
     assert {used.aspects[name].cls for name in ("極光星河漫遊特調氣泡飲料水", "極光特調")} == {"drink.other"}
-    assert (
-        used.opinions["巔峰造極"].valence,
-        used.opinions["空前絕後"].valence,
-        used.opinions["慘不忍聞"].valence,
-    ) == (9, 10, 1)
+    assert [used.opinions[word].valence for word in ("巔峰造極", "空前絕後", "慘不忍聞")] == [9, 10, 1]
     wrong = here("lexicon", "import", plain, "--kind", "words", "--class", "food.nothing", *run)
     assert wrong.error.startswith("unknown aspect class 'food.nothing'; known: ")
 

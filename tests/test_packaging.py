@@ -159,9 +159,8 @@ def test_an_extra_that_brings_gpl_packages_names_them() -> None:
 
 
 def test_the_constraints_lie_within_what_the_project_asks_for() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     versions = dict(pinned((ROOT / "constraints.txt").read_text(encoding="utf-8")))
-    asked = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]
+    asked = [*PROJECT["dependencies"], *(line for extra in EXTRAS.values() for line in extra)]
     for requirement in map(Requirement, asked):
         if requirement.name != DISTRIBUTION:
             assert requirement.specifier.contains(versions[canonical(requirement.name)]), str(requirement)
@@ -169,12 +168,11 @@ def test_the_constraints_lie_within_what_the_project_asks_for() -> None:
 
 def test_what_reads_with_the_shipped_models_needs_no_torch() -> None:
     """It and its GPU libraries are gigabytes; `app` and all that it names do without, too."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    waiting, seen = [*project["dependencies"], f"{DISTRIBUTION}[app]"], set[str]()
+    waiting, seen = [*PROJECT["dependencies"], f"{DISTRIBUTION}[app]"], set[str]()
     while waiting:
         requirement = Requirement(waiting.pop())
         if requirement.name == DISTRIBUTION:
-            waiting += [line for extra in requirement.extras for line in project["optional-dependencies"][extra]]
+            waiting += [line for extra in requirement.extras for line in EXTRAS[extra]]
         seen.add(requirement.name)
     assert "datasets" in seen and not seen & {"torch", "transformers", "accelerate", "stanza", "ckip-transformers"}
 

@@ -8,7 +8,7 @@ import pytest
 
 from builder.core.records import Token
 from builder.engine.constituents import AspectChoice, Constituent, Phrase, Scene, Term
-from builder.engine.pairing import KINDS, NearestInSentence, ShortestPath, pair_by_pattern
+from builder.engine.pairing import NearestInSentence, ShortestPath, pair_by_pattern
 from builder.engine.symbols import ADV, ASPECT, COP, CURRENT, DE, HAVE, NOUN, OPINION, VERB
 from builder.language.lexicon.resources import OpinionEntry
 from builder.language.lexicon.rules import Rule
@@ -199,10 +199,3 @@ def test_a_noun_before_the_opinion_is_its_subject_where_it_is_long_enough() -> N
 
 
 # ---- kinds
-
-
-def test_a_parameter_of_another_type_is_no_parameter() -> None:
-    from builder.core.errors import ResourceError
-
-    with pytest.raises(ResourceError, match="longest"):
-        KINDS["pair-path"](rule(longest="3"))

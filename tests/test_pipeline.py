@@ -1,6 +1,4 @@
-"""The build as a whole: the same bytes from the same input, only what depends on a change runs again,
-and releases never change.
-"""
+"""The build as a whole: the same bytes from the same input; only what depends on a change runs again."""
 
 from __future__ import annotations
 
@@ -24,13 +22,16 @@ from builder.pipeline import builds, pipeline
 from builder.pipeline.builds import Build, named
 from builder.pipeline.pipeline import STAGES
 from builder.pipeline.stages import seed
-from builder.release.verify import verify
 
 NAMES = [stage.name for stage in STAGES]
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+def read_splits(release: Path) -> dict[str, list[dict[str, Any]]]:
+    return {split: read_lines(release / "data" / f"{split}.jsonl") for split in ("train", "valid", "test")}
 
 
 def options(built: Built, **changed: object) -> Resolved:
@@ -145,12 +146,8 @@ def test_a_changed_setting_runs_only_what_depends_on_it(built: Built, again: Bui
     fewer = replace(again, resolved=options(built, self_train__iterations=0))
     assert ran(fewer) == ["self_train", "evaluate", "release"]
     assert ask(again.workdir, "SELECT DISTINCT round FROM training_sets") == [(0,)]
-    assert ask(again.workdir, "SELECT name FROM sources ORDER BY id") == [
-        ("rules",),
-        ("discriminator",),
-        ("D0",),
-        ("gold",),
-    ]
+    sources = ask(again.workdir, "SELECT name FROM sources ORDER BY id")
+    assert sources == [("rules",), ("discriminator",), ("D0",), ("gold",)]
     assert ran(again) == ["self_train", "evaluate", "release"]
     assert proposals(again.workdir) == proposals(built.workdir)
 
@@ -249,13 +246,6 @@ def test_a_release_that_was_removed_is_made_again_with_the_same_bytes(built: Bui
     assert contents(again.out) == contents(built.out)
 
 
-def test_another_place_for_releases_gets_the_release_too(built: Built, again: Build, tmp_path: Path) -> None:
-    elsewhere = replace(again, out=tmp_path / "elsewhere")
-    assert ran(elsewhere) == ["release"]
-    assert contents(tmp_path / "elsewhere") == contents(built.out)
-    assert ran(elsewhere) == []
-
-
 def test_a_version_that_exists_with_other_data_is_never_written_over(built: Built, again: Build) -> None:
     other = replace(again, resolved=options(built, release__script="simplified", release__version="0.1.0"))
     with pytest.raises(
@@ -270,36 +260,12 @@ def test_a_version_that_exists_with_other_data_is_never_written_over(built: Buil
     assert json.loads((again.out / "v0.3.0" / "manifest.json").read_text(encoding="utf-8"))["parent"] == "0.1.0"
 
 
-def test_edited_data_is_the_next_major_version_and_the_same_data_told_otherwise_the_next_patch(
-    built: Built, again: Build
-) -> None:
-    licensed = replace(again, resolved=options(built, release__licence="CC0-1.0"))
-    simplified = replace(again, resolved=options(built, release__script="simplified"))
-    made = {}
-    for build, version, parent in ((licensed, "0.1.1", "0.1.0"), (simplified, "1.0.0", "0.1.1")):
-        assert pipeline.run(build)[-1].counts["version"] == version
-        made[version] = json.loads((again.out / f"v{version}" / "manifest.json").read_text(encoding="utf-8"))
-        assert made[version]["parent"] == parent
-        assert verify(again.out / f"v{version}") == []
-    assert (again.out / "v0.1.1" / "data" / "train.jsonl").read_bytes() == (
-        built.release / "data" / "train.jsonl"
-    ).read_bytes()
-    before = contents(again.out)
-    for build, version in ((again, "0.1.0"), (licensed, "0.1.1"), (simplified, "1.0.0")):
-        assert pipeline.run(build)[-1].counts["version"] == version, "each is found again"
-    assert contents(again.out) == before
-    assert {path: digest for path, digest in before.items() if path.startswith("v0.1.0/")} == contents(built.out)
-
-
 def test_a_release_in_another_script_differs_in_characters_only(built: Built, again: Build) -> None:
     pipeline.run(replace(again, resolved=options(built, release__script="simplified")))
     different = 0
-    for name in ("train", "valid", "test"):
-        for given, turned in zip(
-            read_lines(built.release / "data" / f"{name}.jsonl"),
-            read_lines(again.out / "v1.0.0" / "data" / f"{name}.jsonl"),
-            strict=True,
-        ):
+    before, after = read_splits(built.release), read_splits(again.out / "v1.0.0")
+    for split in before:
+        for given, turned in zip(before[split], after[split], strict=True):
             different += given["text"] != turned["text"]
             assert len(given["text"]) == len(turned["text"])
             assert [t["opinion"]["spans"] for t in given["triplets"]] == [
@@ -324,14 +290,11 @@ def test_every_row_is_a_review_a_duplicate_or_rejected_with_a_reason(built: Buil
     counts = json.loads(ask(built.workdir, "SELECT counts FROM runs WHERE stage = 'ingest'")[0][0])
     assert counts["rows"] == 35 == counts["reviews"] + counts["duplicates"] + counts["rejected"]
     assert counts["reviews"] == counts["train"] + counts["valid"] + counts["test"]
-    assert ask(
-        built.workdir,
-        "SELECT r.key, r.duplicate_kind, length(r.text) - length(f.text) FROM reviews r JOIN reviews f ON f.id = "
-        "r.duplicate_of ORDER BY r.id",
-    ) == [
-        ("x1", "exact", 0),
-        ("x2", "normalised", 2),
-    ]
+    repeated = (
+        "SELECT r.key, r.duplicate_kind, length(r.text) - length(f.text) FROM reviews r"
+        " JOIN reviews f ON f.id = r.duplicate_of ORDER BY r.id"
+    )
+    assert ask(built.workdir, repeated) == [("x1", "exact", 0), ("x2", "normalised", 2)]
     rejected = ask(built.workdir, "SELECT item, reason FROM rejected WHERE stage = 'ingest' ORDER BY id")
     assert {("reviews.csv:33", "empty"), ("reviews.csv:34", "no-han")} <= set(rejected)
     assert len(rejected) == counts["rejected"]
@@ -347,9 +310,7 @@ def test_duplicates_are_annotated_never_and_released_never(built: Built) -> None
     assert ask(built.workdir, "SELECT count(*) FROM annotations") == ask(
         built.workdir, "SELECT count(*) FROM reviews WHERE duplicate_of IS NULL"
     )
-    ids = [
-        row["id"] for name in ("train", "valid", "test") for row in read_lines(built.release / "data" / f"{name}.jsonl")
-    ]
+    ids = [row["id"] for rows in read_splits(built.release).values() for row in rows]
     assert len(ids) == len(set(ids))
     assert not {"x1", "x2"} & set(ids)
 
@@ -365,7 +326,8 @@ def phrase(row: dict[str, Any], part: str) -> tuple[str, list[list[int]]]:
 
 def test_the_reviews_of_gold_are_the_test_split_and_their_labels_are_the_people_s(built: Built) -> None:
     gold = {row["id"]: row["triplets"] for row in read_lines(built.gold)}
-    test = {row["id"]: row for row in read_lines(built.release / "data" / "test.jsonl")}
+    splits = read_splits(built.release)
+    test = {row["id"]: row for row in splits["test"]}
     assert test.keys() == gold.keys()
     for key, row in test.items():
         assert row["annotation"] == "gold"
@@ -381,8 +343,7 @@ def test_the_reviews_of_gold_are_the_test_split_and_their_labels_are_the_people_
     warm = next(t for t in test["x5"]["triplets"] if t["opinion"]["text"] == "親切")
     assert "rules" in warm["sources"]
     assert warm["opinion_full"]["text"] == "也很親切", "people overrule the rules, who say 很親切"
-    others = {row["id"] for name in ("train", "valid") for row in read_lines(built.release / "data" / f"{name}.jsonl")}
-    assert not others & gold.keys()
+    assert not {row["id"] for row in splits["train"] + splits["valid"]} & gold.keys()
 
 
 # ---- the table

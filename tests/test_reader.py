@@ -14,7 +14,6 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from builder.core.records import NO_PATH, Element, ReadWord, Reasons, Review, Triplet
 from builder.engine.reader import Reading, Recipe, extract, make_reader, restored, to_text, to_view
-from builder.language.lexicon.folders import Folders
 from builder.language.nlp import biaffine, parser
 from builder.reviews.text import view
 
@@ -62,15 +61,8 @@ def test_to_view_undoes_to_text(text: str) -> None:
 
 def test_a_triplet_that_the_view_does_not_show_is_none() -> None:
     text = "餐點\u200b好吃"
-    hidden = Triplet(
-        Element("\u200b", ((2, 3),)),
-        Element("\u200b", ((2, 3),)),
-        Element("好吃", ((3, 5),)),
-        Element("好吃", ((3, 5),)),
-        "POS",
-        8.0,
-    )
-    assert to_view(hidden, view(text)) is None
+    unseen, tasty = Element.at(text, [(2, 3)]), Element.at(text, [(3, 5)])
+    assert to_view(Triplet(unseen, unseen, tasty, tasty, "POS", 8.0), view(text)) is None
 
 
 def test_moving_a_triplet_moves_every_element_and_keeps_the_rest() -> None:
@@ -139,21 +131,6 @@ def test_the_embedded_backend_reads_on_one_thread_and_leaves_the_number_as_it_wa
         READER.extract(["餐點很好吃"])
         assert threads() == {2}
     assert seen == [{1}, {1}]
-
-
-def test_own_rules_take_the_place_of_the_shipped_ones(tmp_path: Path) -> None:
-    import shutil
-
-    from builder.language.lexicon.packs import data_dir
-
-    for path in data_dir("rules").glob("*.toml"):
-        if not path.name.startswith("40_"):
-            shutil.copy(path, tmp_path)
-    text = "以為環境很乾淨"
-    assert READER.extract([text]) == [()]
-    assert [str(triplet) for triplet in make_reader(Recipe(folders=Folders(rules=tmp_path))).extract([text])[0]] == [
-        "環境 · 乾淨 · POS"
-    ]
 
 
 def test_a_reading_without_words_has_no_tokens() -> None:

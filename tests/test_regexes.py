@@ -14,14 +14,8 @@ from conftest import ROOT, environment
 
 
 def test_every_expression_of_the_package_reads_hostile_texts_in_linear_time() -> None:
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "tests" / "regexes.py")],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=1200,
-        check=False,
-    )
+    command = [sys.executable, str(ROOT / "tests" / "regexes.py")]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=1200, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout)
     assert not found["slow"], "\n".join(map(repr, found["slow"]))

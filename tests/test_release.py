@@ -1,6 +1,4 @@
-"""A release is what it says: numbered by what changed, refused where it must not be, readable by other libraries,
-and no damage goes unseen.
-"""
+"""A release is what it says: numbered by what changed, readable by other libraries, and no damage goes unseen."""
 
 from __future__ import annotations
 
@@ -15,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import LAYOUTS, ROOT, Command
+from conftest import LAYOUTS, ROOT, Command, ask
 from test_export import facts, files_of, release, review, triplet, whole
-from test_pipeline import read_lines
+from test_pipeline import read_lines, read_splits
 
 from builder.core.config import resolve
 from builder.core.errors import ConfigError, ReleaseError
@@ -30,6 +28,7 @@ from builder.pipeline.stages import release as stage
 from builder.release import gates, package, parquet
 from builder.release.card import HUB_SPLITS
 from builder.release.export.records import ReviewRow
+from builder.release.manifest import checksums, sha256
 from builder.release.verify import verify
 from builder.reviews.near_duplicates import links
 from builder.store import db, released, runs, triplets
@@ -37,6 +36,8 @@ from builder.store import db, released, runs, triplets
 FOODS = ["牛肉麵", "湯頭", "滷肉飯", "珍珠奶茶", "小菜", "牛排", "炸雞", "拉麵", "甜點", "水餃"]
 SAID = ["很好吃", "太鹹了", "不會太油", "很新鮮", "非常難吃", "又香又濃", "偏貴", "份量很大"]
 SERVED = ["服務人員很親切", "店員態度很差", "環境乾淨舒適", "上菜速度很慢", "座位有點擠", "老闆熱情"]
+
+SMALL = {"workers": 1, "threads": 1, "ingest.test_share": 0.2, "ingest.valid_share": 0.2}
 
 
 def text(n: int) -> str:
@@ -49,21 +50,21 @@ def text(n: int) -> str:
 
 
 def workdir(folder: Path, texts: dict[str, str]) -> Path:
-    """What `seeded` makes of these texts, all of one place."""
+    """What `seeded` makes of these texts."""
     folder.mkdir()
-    source = folder / "in.csv"
-    source.write_text(
-        "id,text,place\n" + "".join(f"{key},{said},鼎香園-台北信義店\n" for key, said in texts.items()),
-        encoding="utf-8",
-    )
-    return seeded(folder, source)
+    return seeded(folder, write_reviews(folder, texts))
+
+
+def write_reviews(folder: Path, texts: dict[str, str]) -> Path:
+    """Reviews of one place."""
+    rows = [f"{key},{said},鼎香園-台北信義店\n" for key, said in texts.items()]
+    (folder / "in.csv").write_text("id,text,place\n" + "".join(rows), encoding="utf-8")
+    return folder / "in.csv"
 
 
 def seeded(folder: Path, reviews: Path) -> Path:
-    """A build up to the rules' triplets, which then stand for what self-training would have left:
-    nothing here needs a model.
-    """
-    chosen = resolve(options={"workers": 1, "threads": 1, "ingest.test_share": 0.2, "ingest.valid_share": 0.2})
+    """A build up to the rules' triplets, which stand for what self-training would have left: no model is needed."""
+    chosen = resolve(options=SMALL)
     pipeline.run(Build(folder / "w", folder / "out", (reviews,), chosen), until="seed")
     with db.writing(folder / "w") as connection, db.atomic(connection):
         source = triplets.source_id(connection, "rules")
@@ -94,20 +95,9 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def make(source: Path, out: Path, **settings: object) -> Path:
     """The release stage alone."""
     out.mkdir(exist_ok=True)
-    given = {
-        "workers": 1,
-        "threads": 1,
-        "ingest.test_share": 0.2,
-        "ingest.valid_share": 0.2,
-        "release.name": "restaurant-aste",
-        "release.licence": "CC-BY-4.0",
-        "release.min_confidence": 0.4,
-    }
-    chosen = resolve(
-        options={"self_train.variants": ("C",)}
-        | given
-        | {key.replace("__", "."): value for key, value in settings.items()}
-    )
+    told = {"release.name": "restaurant-aste", "release.licence": "CC-BY-4.0", "release.min_confidence": 0.4}
+    given = told | {key.replace("__", "."): value for key, value in settings.items()}
+    chosen = resolve(options=SMALL | {"self_train.variants": ("C",)} | given)
     with db.writing(source) as connection:
         made = stage.run(Context(connection, chosen.config, source, (), out, load_lexicon(), load_rules(), "key"))
     return Path(str(made["path"]))
@@ -119,17 +109,6 @@ def told(path: Path) -> dict[str, Any]:
 
 
 # ---- the version follows from what changed
-
-
-def test_a_release_made_again_is_the_same_bytes_here_and_elsewhere(
-    few: Path, tmp_path: Path, tree: Callable[[Path], dict[str, str]]
-) -> None:
-    first = make(few, tmp_path / "a")
-    assert verify(first) == []
-    assert make(few, tmp_path / "a") == first
-    assert [one.name for one in (tmp_path / "a").iterdir()] == ["v0.1.0"]
-    make(few, tmp_path / "b")
-    assert tree(tmp_path / "a") == tree(tmp_path / "b")
 
 
 def test_the_date_is_the_one_set_or_that_of_the_environment(
@@ -152,23 +131,12 @@ def test_repackaged_is_a_patch_and_more_reviews_a_minor_version_and_fewer_a_majo
     minor = make(many, out)
     assert (minor.name, told(minor)["change"], told(minor)["parent"]) == ("v0.2.0", "minor", "0.1.1")
     before, after = (
-        {
-            row["id"]: split
-            for split in ("train", "valid", "test")
-            for row in read_lines(one / "data" / f"{split}.jsonl")
-        }
-        for one in (patch, minor)
+        {row["id"]: split for split, rows in read_splits(one).items() for row in rows} for one in (patch, minor)
     )
     assert {key: after[key] for key in before} == before, "nobody moved"
     assert len(after) > len(before)
-    major = make(
-        few,
-        out,
-        release__licence="CC0-1.0",
-        release__name="restaurant-aste",
-        release__url="https://example.org/x",
-        release__drop_reason="the second file is taken back",
-    )
+    more = {"release__url": "https://example.org/x", "release__drop_reason": "the second file is taken back"}
+    major = make(few, out, release__licence="CC0-1.0", **more)
     assert (major.name, told(major)["change"]) == ("v1.0.0", "major")
     changes = (major / "CHANGES.md").read_text(encoding="utf-8")
     assert [line for line in changes.splitlines() if line.startswith("## ")] == [
@@ -226,18 +194,9 @@ def test_a_release_keeps_old_reviews_in_their_splits_for_a_new_working_directory
     out = tmp_path / "y" / "out"
     out.parent.mkdir()
     made = make(first, out)
-    given = {
-        row["id"]: split for split in ("train", "valid", "test") for row in read_lines(made / "data" / f"{split}.jsonl")
-    }
-    shutil.rmtree(out.parent / "w", ignore_errors=True)
-    source = out.parent / "in.csv"
-    texts = {f"k{n}": text(n) for n in range(40)} | MASKED
-    source.write_text(
-        "id,text,place\n" + "".join(f"{key},{said},鼎香園-台北信義店\n" for key, said in texts.items()),
-        encoding="utf-8",
-    )
-    shares = {"ingest.test_share": 0.2, "ingest.valid_share": 0.2}
-    chosen = resolve(options={"workers": 1, "release.name": "restaurant-aste"} | shares)
+    given = {row["id"]: split for split, rows in read_splits(made).items() for row in rows}
+    source = write_reviews(out.parent, {f"k{n}": text(n) for n in range(40)} | MASKED)
+    chosen = resolve(options=SMALL | {"release.name": "restaurant-aste"})
     pipeline.run(Build(out.parent / "w", out, (source,), chosen), until="ingest")
     with db.reading(out.parent / "w") as connection:
         now = dict(connection.execute("SELECT key, split FROM reviews"))
@@ -250,22 +209,12 @@ def test_a_release_keeps_old_reviews_in_their_splits_for_a_new_working_directory
 
 def test_branches_are_masked_with_the_name_and_masks_are_the_same_in_every_script(few: Path, tmp_path: Path) -> None:
     made = make(few, tmp_path, release__script="simplified")
-    shown = {
-        row["id"]: row["text"]
-        for split in ("train", "valid", "test")
-        for row in read_lines(made / "data" / f"{split}.jsonl")
-    }
-    assert shown["m1"] == "[店名]的汤头很好喝，电话[電話]打不通"
-    assert shown["m2"] == "店员很亲切，订位请加 line id: [帳號] 或打[電話]"
-    assert shown["m3"] == "服务的[人名]小姐很亲切，汤头也好喝"
+    shown = {row["id"]: row for rows in read_splits(made).values() for row in rows}
+    assert shown["m1"]["text"] == "[店名]的汤头很好喝，电话[電話]打不通"
+    assert shown["m2"]["text"] == "店员很亲切，订位请加 line id: [帳號] 或打[電話]"
+    assert shown["m3"]["text"] == "服务的[人名]小姐很亲切，汤头也好喝"
     assert sum(one["masked"]["[人名]"] for one in told(made)["statistics"].values()) == 1
-    judged = {
-        one["aspect"]["text"]
-        for split in ("train", "valid", "test")
-        for row in read_lines(made / "data" / f"{split}.jsonl")
-        for one in row["triplets"]
-        if row["id"] == "m3"
-    }
+    judged = {one["aspect"]["text"] for one in shown["m3"]["triplets"]}
     assert "小姐" in judged, "who is judged is masked, and judged all the same"
     assert not any("[人名]" in aspect for aspect in judged)
     assert verify(made) == []
@@ -320,8 +269,6 @@ def sound(made: dict[str, list[ReviewRow]]) -> dict[str, bytes]:
 
 def rebuilt(files: dict[str, bytes]) -> dict[str, bytes]:
     """The same with a manifest and checksums that agree with the files."""
-    from builder.release.manifest import checksums, sha256
-
     body = json.loads(files["manifest.json"])
     body["files"] = {
         path: {"bytes": len(content), "sha256": sha256(content)}
@@ -406,10 +353,8 @@ def test_near_duplicates_that_an_older_build_had_parted_are_left_out_with_their_
     made = make(source, tmp_path / "out")
     assert {row["id"] for row in read_lines(made / "data" / "train.jsonl")} == {"d"}
     assert told(made)["dropped"]["near-duplicate"] == 1
-    with db.reading(source) as connection:
-        assert connection.execute("SELECT item, reason FROM rejected WHERE stage = 'release'").fetchall() == [
-            ("a", "near-duplicate")
-        ]
+    rejected = ask(source, "SELECT item, reason FROM rejected WHERE stage = 'release'")
+    assert rejected == [("a", "near-duplicate")]
 
 
 # ---- damage
@@ -495,12 +440,8 @@ def test_the_command_tells_people_machines_and_ci(few: Path, many: Path, tmp_pat
     body = json.loads(here("diff", one, two, "--format", "json", "--samples", "2").out)
     assert (body["level"], body["counts"]["reviews_removed"]) == ("minor", 0)
     assert len(body["samples"]["reviews_added"]) == 2
-    assert [here("diff", one, two, "--fail-on", level).code for level in ("any", "minor", "major", "never")] == [
-        1,
-        1,
-        0,
-        0,
-    ]
+    codes = {level: here("diff", one, two, "--fail-on", level).code for level in ("any", "minor", "major", "never")}
+    assert codes == {"any": 1, "minor": 1, "major": 0, "never": 0}
     back = here("diff", two, one, "--fail-on", "major")
     assert (back.code, "# 0.2.0 to 0.1.0: major" in back.out) == (1, True)
     assert "no manifest.json here" in here("diff", one, tmp_path).error
@@ -517,24 +458,6 @@ def test_a_release_asks_for_a_licence_before_anything_else(few: Path, here: Comm
 
 
 # ---- read by the libraries it is made for
-
-
-def test_datasets_loads_every_config_offline_with_the_schema_of_the_card(
-    shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    datasets = pytest.importorskip("datasets", reason="datasets is a development dependency")
-    loaded = datasets.load_dataset(str(shelf), cache_dir=str(tmp_path))
-    assert set(loaded) == {"train", "validation", "test"}
-    assert loaded["train"].features == datasets.Features.from_arrow_schema(parquet.schema())
-    for name, split in (("train", "train"), ("validation", "valid"), ("test", "test")):
-        assert loaded[name].to_list() == read_lines(shelf / "data" / f"{split}.jsonl")
-    silver = datasets.load_dataset(str(shelf), "silver", cache_dir=str(tmp_path))
-    assert {name: len(one) for name, one in silver.items()} == {name: len(one) for name, one in loaded.items()}
-    twin = datasets.load_dataset(
-        "json", data_files=str(shelf / "data" / "test.jsonl"), cache_dir=str(tmp_path), split="train"
-    )
-    assert twin["id"][:] == loaded["test"]["id"][:]
 
 
 @pytest.mark.parametrize("number", [1, 2, 8])
@@ -556,6 +479,11 @@ def test_a_release_is_loaded_whatever_splits_are_empty(
     for name in (None, "silver"):
         loaded = datasets.load_dataset(str(made), name, cache_dir=str(tmp_path / "cache"))
         assert {hub: loaded[hub].to_list() for hub in loaded} == filled
+        assert all(one.features == datasets.Features.from_arrow_schema(parquet.schema()) for one in loaded.values())
+    split = next(split for split, hub in HUB_SPLITS.items() if hub in filled)
+    file, cache = str(made / "data" / f"{split}.jsonl"), str(tmp_path / "cache")
+    twin = datasets.load_dataset("json", data_files=file, cache_dir=cache, split="train")
+    assert twin["id"][:] == [row["id"] for row in due[HUB_SPLITS[split]]]
     loose = datasets.load_dataset(str(made / "parquet"), cache_dir=str(tmp_path / "cache"))
     assert {hub: len(loose[hub]) for hub in loose} == {hub: len(reviews) for hub, reviews in filled.items()}
     tables = sorted((made / "parquet").glob("*.parquet"))
@@ -597,16 +525,11 @@ def test_mlcroissant_finds_no_fault_and_gives_the_records_back(shelf: Path, monk
         records = list(dataset.records(record_set=name))
         due = read_lines(shelf / "data" / f"{split}.jsonl")
         assert [one[f"{name}/text"].decode() for one in records] == [row["text"] for row in due]
+        at = f"{name}/triplets"
         for one, row in zip(records, due, strict=True):
-            said = [
-                (
-                    t[f"{name}/triplets/aspect"].decode(),
-                    t[f"{name}/triplets/polarity"].decode(),
-                    t[f"{name}/triplets/opinion_spans"],
-                )
-                for t in one[f"{name}/triplets"]
-            ]
-            assert said == [(t["aspect"]["text"], t["polarity"], t["opinion"]["spans"]) for t in row["triplets"]]
+            words = [(t[f"{at}/aspect"].decode(), t[f"{at}/polarity"].decode()) for t in one[at]]
+            assert words == [(t["aspect"]["text"], t["polarity"]) for t in row["triplets"]]
+            assert [t[f"{at}/opinion_spans"] for t in one[at]] == [t["opinion"]["spans"] for t in row["triplets"]]
     assert [one["splits/name"] for one in dataset.records(record_set="splits")] == ["train", "validation", "test"]
 
 
@@ -614,17 +537,10 @@ def test_the_card_and_the_citation_are_yaml_that_says_what_the_manifest_says(she
     yaml = pytest.importorskip("yaml", reason="PyYAML comes with datasets")
     head = yaml.safe_load((shelf / "README.md").read_text(encoding="utf-8").split("---\n")[1])
     body = told(shelf)
-    assert (
-        [one["config_name"] for one in head["configs"]]
-        == ["default", "silver"]
-        == [one["config_name"] for one in head["dataset_info"]]
-    )
+    for part in ("configs", "dataset_info"):
+        assert [one["config_name"] for one in head[part]] == ["default", "silver"]
     sizes = {one["name"]: one["num_examples"] for one in head["dataset_info"][0]["splits"]}
-    assert sizes == {
-        "train": body["splits"]["train"]["reviews"],
-        "validation": body["splits"]["valid"]["reviews"],
-        "test": body["splits"]["test"]["reviews"],
-    }
+    assert sizes == {hub: body["splits"][split]["reviews"] for split, hub in HUB_SPLITS.items()}
     assert head["dataset_info"][0]["features"] == parquet.features(parquet.schema())
     cited = yaml.safe_load((shelf / "CITATION.cff").read_text(encoding="utf-8"))
     assert {key: str(cited[key]) for key in ("cff-version", "type", "version", "license", "date-released")} == {
@@ -676,8 +592,12 @@ def test_what_people_label_by_habit_is_released_as_the_settings_say(tmp_path: Pa
         "without": {"release__whole_products": "drop", "release__passable": "POS", "release__min_confidence": 0},
     }.items():
         made = make(source, tmp_path / name, **settings)
-        rows = [row for split in ("train", "valid", "test") for row in read_lines(made / "data" / f"{split}.jsonl")]
-        said[name] = {(t["aspect"]["text"], t["opinion"]["text"], t["polarity"]) for r in rows for t in r["triplets"]}
+        said[name] = {
+            (t["aspect"]["text"], t["opinion"]["text"], t["polarity"])
+            for rows in read_splits(made).values()
+            for row in rows
+            for t in row["triplets"]
+        }
     assert {("東西", "好", "POS"), ("湯頭", "還可以", "NEU")} <= said["kept"]
     assert ("湯頭", "還可以", "POS") in said["without"]
     assert "東西" not in {aspect for aspect, _, _ in said["without"]}

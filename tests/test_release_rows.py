@@ -1,6 +1,4 @@
-"""What a row of a release says: where it comes from, how sure it is, that nothing was found in it;
-and that database and files join.
-"""
+"""What a row of a release says, and that database and files join."""
 
 from __future__ import annotations
 

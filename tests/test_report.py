@@ -1,6 +1,4 @@
-"""The report of a small database made by hand:
-the paper's tables by count, hostile texts, missing parts, and the same bytes again.
-"""
+"""The report of a small database made by hand: the paper's tables by count, hostile texts, missing parts."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ import pytest
 from conftest import Built, Command
 
 from builder import build
-from builder.core.records import Element, Polarity, ReadWord, Reasons, Triplet, polarity_of
+from builder.core.records import Element, ReadWord, Reasons, Triplet, polarity_of
 from builder.engine import make_engine
 from builder.gold.metrics.systems import Settings
 from builder.language.lexicon.resources import load_lexicon
@@ -54,18 +52,11 @@ KINDS = {"rules": "rules", "gold": "gold"}
 
 
 def triplet(text: str, aspect: str, opinion: str, valence: float) -> Triplet:
-    def at(word: str) -> Element:
-        return Element(word, ((text.index(word), text.index(word) + len(word)),))
-
-    polarity: Polarity = polarity_of(valence)
-    word, thing = (
-        ReadWord(opinion, "taste", "opinions/taste.tsv:9", 8),
-        ReadWord(aspect, "food.x", "aspects/food.tsv:3"),
-    )
-    reasons = Reasons(word, aspect=thing)
-    return Triplet(
-        at(aspect), at(aspect), at(opinion), at(opinion), polarity, valence, rules=("subject",), reasons=reasons
-    )
+    word = ReadWord(opinion, "taste", "opinions/taste.tsv:9", 8)
+    reasons = Reasons(word, aspect=ReadWord(aspect, "food.x", "aspects/food.tsv:3"))
+    thing, said = (Element.at(text, [(text.index(one), text.index(one) + len(one))]) for one in (aspect, opinion))
+    polarity = polarity_of(valence)
+    return Triplet(thing, thing, said, said, polarity, valence, rules=("subject",), reasons=reasons)
 
 
 def fill(workdir: Path, *, models: bool = True, gold: bool = True) -> Path:
@@ -75,50 +66,33 @@ def fill(workdir: Path, *, models: bool = True, gold: bool = True) -> Path:
             (key, text, "web", None, 4.0, "in.csv", i, "traditional", "zh-Hant", key, key)
             for i, (key, text) in enumerate(TEXTS.items(), start=1)
         ]
-        reviews.insert(
-            connection,
-            [*rows, ("x1", TEXTS["r1"], None, None, None, "in.csv", 8, "traditional", "zh-Hant", "r1", "r1")],
-        )
+        again = ("x1", TEXTS["r1"], None, None, None, "in.csv", 8, "traditional", "zh-Hant", "r1", "r1")
+        reviews.insert(connection, [*rows, again])
         reviews.mark_duplicates(connection)
         reviews.reject(connection, "ingest", [("9", "empty", "", ""), ("10", "no-han", "", "ok")])
         reviews.reject(connection, "self_train", [("r1:1", "replaced", "", "")])
         number = {key: i for i, key in enumerate(TEXTS, start=1)}
         reviews.set_splits(connection, [(split, number[key]) for key, split in SPLITS.items()])
-        runs.finish(
-            connection,
-            "ingest",
-            "k",
-            {"rows": 10, "rejected": 2, "duplicates": 1, "reviews": 7, "train": 2, "valid": 1, "test": 4},
-            1.5,
-        )
+        counts = {"rows": 10, "rejected": 2, "duplicates": 1, "reviews": 7, "train": 2, "valid": 1, "test": 4}
+        runs.finish(connection, "ingest", "k", counts, 1.5)
         config = {"release.name": "<b>mine</b>", "seed": 13, "self_train.variants": ["C"]}
-        runs.set_setting(
-            connection, "build", json.dumps({"inputs": ["/some/where/in.csv"], "out": "/some/where", "config": config})
-        )
-        for name in [
-            one for one in SAID if one == "rules" or (models and one.startswith("C")) or (gold and one == "gold")
-        ]:
+        told = {"inputs": ["/some/where/in.csv"], "out": "/some/where", "config": config}
+        runs.set_setting(connection, "build", json.dumps(told))
+        for name in ("rules", *(("C0", "C1") if models else ()), *(("gold",) if gold else ())):
             source = triplets.source(connection, name, KINDS.get(name, "model"), f"sig-{name}")
             made = [(number[key], triplet(TEXTS[key], a, o, v)) for key, a, o, v in SAID[name]]
             ids = triplets.propose(connection, source, made)
             if name == "rules":
                 judge = triplets.source(connection, "discriminator", "discriminator", "sig-d") if models else None
             if judge is not None and name != "gold":
-                triplets.judge(
-                    connection,
-                    judge,
-                    [
-                        (i, "NX" if t.opinion.text == "冰裂裂" else "YY", 0.9)
-                        for i, (_, t) in zip(ids, made, strict=True)
-                    ],
-                )
+                opinions = [t.opinion.text for _, t in made]
+                verdicts = ("NX" if opinion == "冰裂裂" else "YY" for opinion in opinions)
+                triplets.judge(connection, judge, [(i, said, 0.9) for i, said in zip(ids, verdicts, strict=True)])
             if name.startswith("C"):
-                chosen = ids[: 1 + int(name[1])]
-                triplets.set_training(connection, "C", int(name[1]), chosen)
-                runs.finish_round(
-                    connection,
-                    runs.Round("C", int(name[1]), "k", f"sig-{name}", 2, 100 + 20 * int(name[1]), 9, 8, 7, 12.0),
-                )
+                n = int(name[1])
+                triplets.set_training(connection, "C", n, ids[: 1 + n])
+                done = runs.Round("C", n, "k", f"sig-{name}", 2, 100 + 20 * n, 9, 8, 7, 12.0)
+                runs.finish_round(connection, done)
     return workdir
 
 
@@ -207,9 +181,7 @@ def test_table_6_counts_opinions_that_no_lexicon_holds_and_how_many_are_right(re
 
 
 def test_figure_6_sets_the_discriminator_against_people(report: Report) -> None:
-    """Judged on the test split: five that are right (冰裂裂 called NX), the soup called bad (YN),
-    and the service called tasty (NX).
-    """
+    """Right are five (冰裂裂 called NX); the soup called bad is YN, the service called tasty NX."""
     found = {
         str(row[next(iter(row))]): [row[f"discriminator {label}"] for label in ("YY", "YN", "NX")]
         for row in rows(report, "figure-6")
@@ -230,9 +202,7 @@ def test_what_went_in_is_what_came_out_or_was_left_out(report: Report) -> None:
     left = {row["stage: reason"]: (row["number"], row["of"]) for row in rows(report, "rejects")}
     ingested = ("ingest: empty", "ingest: no-han", "ingest: duplicate, exact")
     assert left == {"self_train: replaced": (1, "triplets"), **dict.fromkeys(ingested, (1, "rows"))}
-    assert [row["file"] for row in rows(report, "by-lexicon")] == ["aspects/food.tsv", "opinions/taste.tsv"] or len(
-        rows(report, "by-lexicon")
-    ) == 2
+    assert {row["file"] for row in rows(report, "by-lexicon")} == {"aspects/food.tsv", "opinions/taste.tsv"}
 
 
 # ---- labels of pools
@@ -268,40 +238,23 @@ def test_both_scripts_of_an_aspect_and_its_words_count_as_one() -> None:
 
 
 def label_pool(workdir: Path) -> None:
-    """Two reviews of the test split: three candidates labelled by two people and a model,
-    one triplet that nobody had proposed.
-    """
+    """Two reviews of the test split: three candidates that three have labelled, and one that nobody had proposed."""
     with db.writing(workdir) as connection, db.atomic(connection):
         run = connection.execute
         run("INSERT INTO pools VALUES ('p1', 13, 'test', '{}', 'd', '2026-01-01')")
         run("INSERT INTO pool_reviews VALUES (1, 'p1', 1, 'r4', '湯頭好喝，服務慢', NULL, '')")
         run("INSERT INTO pool_reviews VALUES (2, 'p1', 2, 'r5', '沒有意見', NULL, '')")
         spans = {"湯頭": [[0, 2]], "好喝": [[2, 4]], "服務": [[5, 7]], "慢": [[7, 8]]}
-        for i, (n, aspect, opinion, polarity) in enumerate(
-            [
-                (1, "湯頭", "好喝", "POS"),
-                (2, "服務", "慢", "POS"),
-                (3, "服務", "好喝", "POS"),
-                (None, "湯頭", "慢", "NEG"),
-            ],
-            start=1,
-        ):
-            at = json.dumps(
-                {
-                    f"{part}{end}": spans[word]
-                    for part, word in (("aspect", aspect), ("opinion", opinion))
-                    for end in ("", "_full")
-                }
-            )
-            run(
-                "INSERT INTO candidates VALUES (?,1,?,?,?,?,NULL,?,?,?,5,?)",
-                (i, n, f"n{i}", aspect, aspect, opinion, opinion, polarity, at),
-            )
+        proposed = [(1, "湯頭", "好喝", "POS"), (2, "服務", "慢", "POS"), (3, "服務", "好喝", "POS")]
+        for i, (n, aspect, opinion, polarity) in enumerate([*proposed, (None, "湯頭", "慢", "NEG")], start=1):
+            places = {"aspect": spans[aspect], "opinion": spans[opinion]}
+            at = json.dumps(places | {f"{part}_full": place for part, place in places.items()})
+            values = (i, n, f"n{i}", aspect, aspect, opinion, opinion, polarity, at)
+            run("INSERT INTO candidates VALUES (?,1,?,?,?,?,NULL,?,?,?,5,?)", values)
         for candidate, source in ((1, "rules"), (1, "C3"), (2, "rules"), (3, "C3")):
             run("INSERT INTO candidate_sources VALUES (?,?,NULL)", (candidate, source))
-        for i, (name, kind) in enumerate(
-            (("ann", "human"), ("bob", "human"), ("<i>gpt</i>", "llm"), ("discriminator", "discriminator")), start=1
-        ):
+        people = {"ann": "human", "bob": "human", "<i>gpt</i>": "llm", "discriminator": "discriminator"}
+        for i, (name, kind) in enumerate(people.items(), start=1):
             run("INSERT INTO annotators VALUES (?,?,?)", (i, name, kind))
         said = {1: ["YY", "YN", "NX", "YY"], 2: ["YY", "YN", "NX"], 3: ["YY", "NX", "NX"], 4: ["YY", "YY", "NX"]}
         for annotator, labels in said.items():
@@ -396,15 +349,7 @@ def test_examples_leave_out_what_privacy_would_mask_and_mark_aspects_and_opinion
     assert "r6" not in {one.key for one in listed}
     assert "0912345678" not in html
     assert re.search(r'<span class="a ">湯頭</span><span class="POS">好喝</span>', html)
-    assert {one.sources for example in listed for one in example.triplets} <= {
-        "rules",
-        "rules C1",
-        "rules C1 gold",
-        "rules gold",
-        "C1",
-        "C1 gold",
-        "gold",
-    }
+    assert "rules C1 gold" in {one.sources for example in listed for one in example.triplets}
 
 
 def test_the_same_database_gives_the_same_bytes(workdir: Path, html: str, report: Report) -> None:
@@ -464,16 +409,7 @@ def test_data_writes_csv_markdown_and_the_numbers_into_the_database(here: Comman
         ran = here("report", "--workdir", workdir, "--data", tmp_path / "data", "--samples", "20")
         assert ran.code == 0, ran.err
     names = {path.name for path in (tmp_path / "data").iterdir()}
-    assert {
-        "table-1.csv",
-        "table-2.csv",
-        "table-3.csv",
-        "table-5.csv",
-        "table-6.csv",
-        "figure-6.csv",
-        "rounds.csv",
-        "tables.md",
-    } <= names
+    assert {*(f"table-{n}.csv" for n in (1, 2, 3, 5, 6)), "figure-6.csv", "rounds.csv", "tables.md"} <= names
     assert not (workdir / "report.html").exists()
     listed = list(csv.DictReader(io.StringIO((tmp_path / "data" / "table-2.csv").read_text(encoding="utf-8"))))
     assert listed[0] == {"split": "train", "reviews": "2", "triplets": "4", "POS": "2", "NEG": "2", "NEU": "0"}
@@ -520,12 +456,6 @@ def test_pieces_of_a_text_are_the_text_and_follow_discontinuous_spans() -> None:
     assert "".join(part for part, _, _ in parts) == text
     assert parts == [("湯", True, ""), ("不會", False, "POS"), ("太", False, ""), ("鹹", False, "POS")]
     assert list(pieces("", ())) == []
-
-
-def test_tables_have_names_of_their_own(report: Report) -> None:
-    names = [table.name for table in report.tables()]
-    assert len(names) == len(set(names))
-    assert {"table-1", "table-2", "table-3", "table-5", "table-6"} <= set(names)
 
 
 def test_an_aspect_with_a_persons_name_is_shown_nowhere(here: Command, tmp_path: Path) -> None:

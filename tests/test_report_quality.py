@@ -12,9 +12,10 @@ from chromium import Browser
 from test_report import collected, fill, rows
 
 from builder.pages.report.blocks import Report, Section, Table
-from builder.pages.report.collect import find_mistakes
+from builder.pages.report.collect import _judged, find_mistakes
 from builder.pages.report.written import page, text
-from builder.pages.report.yardsticks import Answers, Yardstick
+from builder.pages.report.yardsticks import Answers, Yardstick, find_yardsticks
+from builder.store import db
 
 GOLD: Answers = {
     "a": [("湯頭", "好喝", "POS"), ("服務", "慢", "NEG")],
@@ -87,14 +88,7 @@ def test_the_page_for_the_place_comes_before_that_for_the_data(with_gold: Report
 def test_rules_stand_side_by_side_with_accuracy_where_gold_knows_it(
     tmp_path: Path, with_gold: Report, without: Report
 ) -> None:
-    from builder.language.lexicon.folders import folders_in
-    from builder.pages.report.collect import _judged
-    from builder.pages.report.yardsticks import find_yardsticks
-    from builder.store import db
-
-    workdir = fill(tmp_path)
-    assert folders_in(workdir).load_rules()
-    with db.reading(workdir) as connection:
+    with db.reading(fill(tmp_path)) as connection:
         right, known = _judged(connection, find_yardsticks(connection)[0])
     assert (known["subject"], right["subject"]) == (4, 4)
     analysis = next(table for table in without.tables() if table.name == "rule-analysis")

@@ -243,9 +243,7 @@ MODELS = {"Masked sequence": "bilstm-crf", "Conditional BERT": "cnn", "Filtered 
 
 
 def choose_methods(words: list[str], seen: set[str]) -> list[str]:
-    """A command with the methods of its list that no earlier one of the section ran, whatever their numbers; where all
-    were run, with the first two.
-    """
+    """A command with the methods of its list that no earlier one of the section ran, or else with the first two."""
     if "--methods" not in words:
         return words
     at = words.index("--methods") + 1

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from builder.core.errors import ResourceError
-from builder.core.records import Polarity
 from builder.language.lexicon.packs import data_dir, list_packs
-from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry, load_lexicon
+from builder.language.lexicon.resources import Lexicon, load_lexicon
 from builder.language.lexicon.rules import load_rules, rules_digest
 from builder.language.lexicon.tsv_rows import read_rows
 from builder.reviews.script import HAN, converter
@@ -101,32 +98,6 @@ def test_the_shipped_lexicons_have_the_promised_size(lexicon: Lexicon) -> None:
     assert len(lexicon.aspects) >= 5_000
 
 
-def test_every_opinion_has_a_valence_from_1_to_10_and_every_polarity_occurs(lexicon: Lexicon) -> None:
-    assert all(1 <= entry.valence <= 10 for entry in lexicon.opinions.values())
-    signs = {(entry.valence > 5) - (entry.valence < 5) for entry in lexicon.opinions.values()}
-    assert len(signs) == len(get_args(Polarity))
-
-
-def test_every_entry_says_the_file_and_line_where_it_stands(lexicon: Lexicon) -> None:
-    entries: list[OpinionEntry | AspectEntry] = [*lexicon.opinions.values(), *lexicon.aspects.values()]
-    for entry in entries:
-        name, _, number = entry.where.rpartition(":")
-        line = (_lines(name))[int(number) - 1]
-        assert lexicon.variants.canonical(line.split("\t")[0].lower()) == entry.word, (
-            f"{entry.word} is not at {entry.where}"
-        )
-
-
-_read: dict[str, list[str]] = {}
-
-
-def _lines(name: str) -> list[str]:
-    if name not in _read:
-        path = next(folder / name for folder in SHIPPED if (folder / name).is_file())
-        _read[name] = path.read_text(encoding="utf-8").splitlines()
-    return _read[name]
-
-
 def test_no_shipped_entry_has_blanks_at_its_ends_or_a_character_that_is_not_seen() -> None:
     for cells, where in rows_of("*.tsv"):
         for cell in cells:
@@ -155,15 +126,8 @@ def test_no_shipped_word_has_a_character_that_only_simplified_texts_write() -> N
 
 
 def test_every_shipped_word_is_as_the_view_shows_it_or_it_could_never_fire(lexicon: Lexicon) -> None:
-    for words in (
-        lexicon.opinions,
-        lexicon.aspects,
-        lexicon.degree,
-        lexicon.negators,
-        lexicon.irrealis,
-        lexicon.general,
-        lexicon.not_aspects,
-    ):
+    for table in ("opinions", "aspects", "degree", "negators", "irrealis", "general", "not_aspects"):
+        words = getattr(lexicon, table)
         unseen = [word for word in words if view(word, lexicon.variants, "traditional").text.lower() != word]
         assert unseen == []
 
@@ -212,20 +176,6 @@ def test_words_that_only_look_like_several_stay_one(words: dict[str, str]) -> No
     assert [word for word in whole.split() if " " in words.get(word, "")] == []
 
 
-def test_shipped_rules_load_in_their_order_with_examples_in_the_exchange_form() -> None:
-    rules = load_rules()
-    assert [rule.order for rule in rules] == sorted(rule.order for rule in rules)
-    assert len({rule.name for rule in rules}) == len(rules)
-    for rule in rules:
-        assert rule.about.strip(), rule.name
-        for example in rule.examples:
-            for triplet in example.triplets:
-                aspect, opinion, polarity = triplet.split("|")
-                assert aspect, triplet
-                assert opinion, triplet
-                assert polarity in get_args(Polarity), triplet
-
-
 # ---- reading
 
 
@@ -238,12 +188,8 @@ def test_a_lexicon_is_read_with_valences_places_and_the_spelling_of_the_view(tmp
     }
     assert found.aspects["cp值"].cls == "price.level"
     assert found.context == {"小": (("@price", 7.0), ("牛肉麵", 3.0))}
-    assert (found.degree["太"], found.negators["不"], found.irrealis["希望"], found.not_aspects["今天"]) == (
-        "over",
-        "not",
-        "wish",
-        "time",
-    )
+    assert (found.degree["太"], found.negators["不"]) == ("over", "not")
+    assert (found.irrealis["希望"], found.not_aspects["今天"]) == ("wish", "time")
     assert found.morphemes == {"牛": "noun"}
     assert found.words()["好像"] == "ADV"
     assert "好 好" not in found.words()
@@ -267,29 +213,22 @@ def test_the_digest_follows_every_byte_of_every_file(tmp_path: Path) -> None:
         ({"taste": "word\tcategory\n好吃\ttaste.good\n\t "
             "taste.good\n"}, r"taste\.tsv:3: 2 cells where 2 are due, or a blank "
             r"one"),
-        ({"taste": "word\tcategory\n好吃 \ttaste.good\n"}, r"taste\.tsv:2: .*blank"),
         ({"taste": "word\tcategory\n好吃\ttaste.god\n"}, r"opinions/taste\.tsv:2: 'taste\.god' is in no "
             r"opinion_categories\.tsv; did you mean taste\.good\? correct it, or add it to .*/opinion_categories\.tsv"),
         ({"taste": "word\tcategory\n好吃\ttaste.good\n好吃\ttaste.bad\n"}, r"taste\.tsv:3: '好吃' is listed already; "
             r"keep this row or .*taste\.tsv:2"),
         ({"food": "word\tclass\n牛肉麵\tfood.dihs\n"}, r"food\.tsv:2: 'food\.dihs' is in no aspect_classes\.tsv"),
-        ({"food": "word\tclass\n麵\tfood.dish\n\n# x\n麵\tfood.dish\n"}, r"food\.tsv:5: '麵' is listed already"),
         ({"opinion_categories": "category\tvalence\tgloss\ntaste.good\thigh\tg\n"},
          r"opinion_categories\.tsv:2: valence 'high' is no number from 1 to "
             r"10"),
         ({"opinion_categories": "category\tvalence\tgloss\ntaste.good\t0\tg\n"}, r"opinion_categories\.tsv:2: valence "
             r"'0'"),
-        ({"opinion_categories": "category\tvalence\tgloss\ntaste.good\t10.5\tg\n"},
-         r"opinion_categories\.tsv:2: valence "
-            r"'10\.5'"),
         ({"opinion_categories": "category\tvalence\tgloss\ntaste.good\tnan\tg\n"},
          r"opinion_categories\.tsv:2: valence "
             r"'nan'"),
         ({"context": "opinion\taspect\tvalence\n小\t@price\tx\n"}, r"context\.tsv:2: valence 'x'"),
-        ({"context": "opinion\taspect\tvalence\n小\t@price\n"}, r"context\.tsv:2: 2 cells where 3 are due"),
         ({"degree": "word\tkind\n很\thigh\n很\tlow\n"}, r"degree\.tsv:3: '很' is listed with 'high' and 'low'; "
             r"keep one"),
-        ({"negators": "word\tkind\n不 not\n"}, r"negators\.tsv:2: 1 cell where 2 are due"),
         ({"variants": "variant\tcanonical\n臺\t台\n难吃\t難\n"},
          r"variants\.tsv(:3)?: variant '难吃' and '難' differ in "
             r"length"),
@@ -326,26 +265,6 @@ def overlay(folder: Path, **files: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
     return folder
-
-
-def test_an_overlay_adds_words_and_wins_over_what_the_base_says(tmp_path: Path) -> None:
-    base = tiny(tmp_path / "base")
-    own = overlay(
-        tmp_path / "own",
-        opinion_categories="category\tvalence\tgloss\nmine.bad\t2\tx\n",
-        opinions__mine="word\tcategory\n好吃\tmine.bad\n雷\tmine.bad\n",
-        aspects__mine="word\tclass\n燴飯\tfood.dish\n",
-    )
-    plain, found = load_lexicon(base), load_lexicon(base, [own])
-    assert (found.opinions["好吃"].valence, found.opinions["雷"].valence, found.opinions["小"].valence) == (
-        2.0,
-        2.0,
-        4.0,
-    )
-    assert (found.opinions["雷"].where, found.aspects["燴飯"].cls) == ("opinions/mine.tsv:3", "food.dish")
-    assert found.overridden == ("好吃",)
-    assert found.digest != plain.digest
-    assert replace(found, digest="") != replace(plain, digest="")
 
 
 def test_the_uppermost_overlay_wins(tmp_path: Path) -> None:

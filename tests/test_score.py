@@ -1,6 +1,4 @@
-"""Intervals, paired tests, input modes and ceilings, against what can be worked out by hand;
-and `builder gold score` as a user types it.
-"""
+"""Intervals, paired tests, input modes and ceilings, worked out by hand, and `builder gold score` as typed."""
 
 from __future__ import annotations
 
@@ -74,6 +72,7 @@ def test_without_samples_there_is_no_interval_and_without_reviews_no_failure() -
     assert one([(1, 1, 1)], samples=0)["f1"] == Estimate(100.0)
     assert one([])["f1"] == Estimate(100.0)
     assert gap([], []) == Difference(0.0, 0.0, 0.0, 1.0)
+    assert gap([(1, 1, 1)], [(0, 1, 1)], samples=0) == Difference(100.0, 100.0, 100.0, 1.0)
 
 
 def test_the_paper_metric_is_resampled_as_a_mean() -> None:
@@ -173,11 +172,8 @@ def files(tmp_path: Path) -> dict[str, Path]:
     gold = {str(i): [] if i < 2 else [ANSWER, ("服務", "親切", "POS")] for i in range(25)}
     good = {key: answers[:1] for key, answers in gold.items()}
     poor = {key: [("湯頭", "好喝", "NEG")] for key in gold} | {"99": []}
-    return {
-        "gold": written("gold.jsonl", gold),
-        "good": written("good.jsonl", good),
-        "poor": written("poor.jsonl", poor),
-    }
+    told = {"gold": gold, "good": good, "poor": poor}
+    return {name: written(f"{name}.jsonl", rows) for name, rows in told.items()}
 
 
 def test_json_holds_every_value_interval_count_and_signature(here: Command, files: dict[str, Path]) -> None:
@@ -201,18 +197,14 @@ def test_the_ceiling_is_printed_where_it_is_not_a_hundred(here: Command, files: 
 
 
 def test_against_another_system_shows_difference_interval_and_p(here: Command, files: dict[str, Path]) -> None:
-    ran = here(
-        "score", "--gold", files["gold"], "--pred", files["good"], "--against", files["poor"], "--metric", "exact",
-        "--opinion", "opinion", "--format", "json",
-    )  # fmt: skip
+    words = ("score", "--gold", files["gold"], "--pred", files["good"], "--against", files["poor"])
+    words += ("--metric", "exact", "--opinion", "opinion")
+    ran = here(*words, "--format", "json")
     assert ran.code == 0, ran.err
     rows = {row["part"]: row["against"] for row in json.loads(ran.out)["scores"]}
     assert rows["triplet"]["difference"] == pytest.approx(200 * 23 / (23 + 46), abs=0.001)
     assert rows["triplet"]["p"] < 0.01
-    table = here(
-        "score", "--gold", files["gold"], "--pred", files["good"], "--against", files["poor"], "--metric", "exact",
-        "--opinion", "opinion",
-    ).out  # fmt: skip
+    table = here(*words).out
     assert "+66.7" in table
     assert "micro-{triplet,pair,aspect,opinion,polarity}|match:exact|" in table
 
@@ -256,18 +248,11 @@ def test_an_export_in_the_papers_format_is_joined_by_the_ids_of_its_reviews(here
 
 
 def test_a_full_opinion_is_scored_against_the_full_opinion_of_our_own_gold(here: Command, tmp_path: Path) -> None:
-    row = {
-        "id": "1",
-        "triplets": [{"aspect": "湯", "opinion": "不會鹹", "opinion_full": "不會太鹹", "polarity": "POS"}],
-    }
+    triplet = {"aspect": "湯", "opinion": "不會鹹", "opinion_full": "不會太鹹", "polarity": "POS"}
     path = tmp_path / "a.jsonl"
-    path.write_text(json.dumps(row, ensure_ascii=False) + "\n", encoding="utf-8")
-    told = json.loads(
-        here(
-            "score", "--gold", path, "--pred", path, "--opinion", "opinion_full", "--metric", "exact", "--format",
-            "json",
-        ).out
-    )  # fmt: skip
+    path.write_text(json.dumps({"id": "1", "triplets": [triplet]}) + "\n", encoding="utf-8")
+    words = ("--opinion", "opinion_full", "--metric", "exact", "--format", "json")
+    told = json.loads(here("score", "--gold", path, "--pred", path, *words).out)
     assert {row["f1"]["value"] for row in told["scores"] if "f1" in row} == {100.0}
 
 

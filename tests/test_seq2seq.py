@@ -1,6 +1,4 @@
-"""The training loop of the sequence-to-sequence models:
-batches, resuming, memory, choice of the epoch.
-"""
+"""The training loop of the sequence-to-sequence models: batches, resuming, memory, choice of the epoch."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""`builder serve`: every page in a real browser and over HTTP, safe whatever the reviews hold;
-a release shown like a working directory.
-"""
+"""`builder serve`: every page in a real browser and over HTTP, safe whatever the reviews hold."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ from hypothesis import strategies as st
 
 from builder.core.errors import ReleaseError
 from builder.core.markup import HIDDEN, SpanMark, lanes
-from builder.core.records import Element, Polarity, ReadWord, Reasons, Span, Triplet
+from builder.core.records import Element, Polarity, ReadWord, Reasons, Span, StoredTriplet, Triplet
 from builder.pages.plain_story import list_legend, tell_story
 from builder.pages.serve import answering, app, plugin
 from builder.release.reading import opened
@@ -67,14 +65,10 @@ def hostile(number: int) -> str:
 
 
 def triplet(text: str, aspect: Span, opinion: tuple[Span, ...], polarity: Polarity = "POS") -> Triplet:
-    def at(*listed: Span) -> Element:
-        return Element("".join(text[a:b] for a, b in listed), listed)
-
+    thing, full = Element.at(text, [aspect]), Element.at(text, [(opinion[0][0], opinion[-1][1])])
     salty = ReadWord("鹹", "taste.salty", "opinions/<b>.tsv:1", 4)
-    return Triplet(
-        at(aspect), at(aspect), at(*opinion), at((opinion[0][0], opinion[-1][1])), polarity, 8.0, rules=("subject",),
-        reasons=Reasons(salty, aspect=ReadWord("湯", "food"), path=("↑nsubj",)),
-    )  # fmt: skip
+    reasons = Reasons(salty, aspect=ReadWord("湯", "food"), path=("↑nsubj",))
+    return Triplet(thing, thing, Element.at(text, opinion), full, polarity, 8.0, rules=("subject",), reasons=reasons)
 
 
 def fill(workdir: Path) -> None:
@@ -96,11 +90,8 @@ def fill(workdir: Path) -> None:
         made = [
             (1, triplet(PLAIN, (0, 2), ((2, 4), (5, 6)))),
             (1, triplet(PLAIN, (7, 11), ((13, 15),))),
-            *((2, triplet(LONG, (9 * n, 9 * n + 2), ((9 * n + 2, 9 * n + 4),))) for n in range(150)),
-            *(
-                (2, triplet(LONG, (9 * n, 9 * n + 6), ((9 * n + 1, 9 * n + 3), (9 * n + 6, 9 * n + 8)), "NEG"))
-                for n in range(50)
-            ),
+            *((2, triplet(LONG, (n, n + 2), ((n + 2, n + 4),))) for n in range(0, 1350, 9)),
+            *((2, triplet(LONG, (n, n + 6), ((n + 1, n + 3), (n + 6, n + 8)), "NEG")) for n in range(0, 450, 9)),
             *((n + 3, triplet(hostile(n), (0, 2), ((1, 3),), "NEU")) for n in range(500)),
         ]
         ids = triplets.propose(connection, rules, made)
@@ -138,8 +129,8 @@ def served(workdir: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return app.datasette(path, "our <title>", "our <source>")
 
 
-def get(served: Any, path: str, **headers: str) -> Any:
-    return asyncio.run(served.client.get(path, headers=headers, follow_redirects=True))
+def get(served: Any, path: str, params: dict[str, str] | None = None, **headers: str) -> Any:
+    return asyncio.run(served.client.get(path, params=params, headers=headers, follow_redirects=True))
 
 
 class Parsed(HTMLParser):
@@ -168,9 +159,7 @@ class Parsed(HTMLParser):
 
 
 def check(page: str) -> Parsed:
-    """What every page must be: our tags only, no inline handlers, nothing from elsewhere,
-    no direction control that could act.
-    """
+    """What every page must be: our tags only, no inline handlers, nothing from elsewhere."""
     parsed = Parsed(page)
     assert parsed.tags <= ALLOWED, parsed.tags - ALLOWED
     for tag, name, value in parsed.attributes:
@@ -234,18 +223,12 @@ def test_five_hundred_hostile_reviews_are_shown_as_they_are_and_do_nothing(serve
 
 
 def triplets_of(text: str, n: int) -> Any:
-    from builder.core.records import StoredTriplet
-
     return StoredTriplet(n, n, triplet(text, (0, 2), ((1, 3),), "NEU"))
 
 
 def test_a_search_for_hostile_words_is_escaped_where_it_is_repeated(served: Any) -> None:
     for piece in PIECES:
-        asked = asyncio.run(
-            served.client.get(
-                "/reviews", params={"q": piece, "split": piece, "polarity": '"><b>', "page": piece, "show": piece}
-            )
-        )
+        asked = get(served, "/reviews", dict.fromkeys(("q", "split", "page", "show"), piece) | {"polarity": '"><b>'})
         assert asked.status_code == 200
         check(asked.text)
 
@@ -277,18 +260,18 @@ def test_nothing_can_be_written_or_downloaded(served: Any) -> None:
 )
 def test_no_question_takes_much_memory_or_time(served: Any, sql: str) -> None:
     started = time.process_time()
-    answer = asyncio.run(served.client.get("/builder.json", params={"sql": sql}))
+    answer = get(served, "/builder.json", {"sql": sql})
     assert answer.status_code in (400, 500)
     assert len(answer.content) < 10_000
     assert time.process_time() - started < 20
 
 
 def test_an_answer_of_allowed_size_is_given_again_and_again(served: Any) -> None:
-    sql = (
-        "with recursive c(n) as (select 1 union all select n + 1 from c limit 30) select hex(zeroblob(100000)) x from c"
-    )
+    count = "with recursive c(n) as (select 1 union all select n + 1 from c limit 30)"
     for _ in range(3):
-        assert asyncio.run(served.client.get("/builder.json", params={"sql": sql})).status_code == 200
+        assert (
+            get(served, "/builder.json", {"sql": f"{count} select hex(zeroblob(100000)) x from c"}).status_code == 200
+        )
 
 
 def test_a_page_of_another_site_is_refused(served: Any) -> None:
@@ -308,7 +291,7 @@ def test_a_page_of_another_site_is_refused(served: Any) -> None:
 
 def test_a_search_of_a_thousand_words_is_not_answered(served: Any) -> None:
     for words in (" ".join(map(chr, range(0x4E00, 0x4E00 + 1000))), "湯 " * 33):
-        asked = asyncio.run(served.client.get("/reviews", params={"q": words}))
+        asked = get(served, "/reviews", {"q": words})
         assert asked.status_code == 400
         assert "up to 32 words" in check(asked.text).review + asked.text
 
@@ -382,12 +365,11 @@ def test_tables_lead_to_reviews_and_triplets_and_describe_their_columns(served: 
 
 
 def test_keys_of_any_kind_lead_to_their_review(served: Any) -> None:
-    page = asyncio.run(served.client.get("/review", params={"key": "a/b?c#d&e=<f>"}))
+    page = get(served, "/review", {"key": "a/b?c#d&e=<f>"})
     assert page.status_code == 200
     assert "a/b?c#d&amp;e=&lt;f&gt;" in page.text
-    again = asyncio.run(served.client.get("/review", params={"key": "again"})).text
-    assert "The same text came in before" in again
-    assert "No source finds a triplet here" in asyncio.run(served.client.get("/review", params={"key": "silent"})).text
+    assert "The same text came in before" in get(served, "/review?key=again").text
+    assert "No source finds a triplet here" in get(served, "/review?key=silent").text
 
 
 def test_the_triplet_page_tells_what_explain_tells(served: Any, workdir: Path) -> None:
@@ -484,11 +466,8 @@ def test_a_release_is_shown_with_the_ids_and_numbers_that_it_has(tmp_path: Path)
     with sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True) as connection:
         for split, told in manifest["splits"].items():
             rows = list(read_rows(release, split))
-            assert (
-                connection.execute("SELECT count(*) FROM reviews WHERE split = ?", (split,)).fetchone()[0]
-                == told["reviews"]
-                == len(rows)
-            )
+            counted = connection.execute("SELECT count(*) FROM reviews WHERE split = ?", (split,)).fetchone()
+            assert counted == (told["reviews"],) == (len(rows),)
             listed = connection.execute(
                 f"SELECT polarity, count(*) FROM {browse.TABLE} WHERE split = ? GROUP BY 1", (split,)
             ).fetchall()
@@ -497,10 +476,8 @@ def test_a_release_is_shown_with_the_ids_and_numbers_that_it_has(tmp_path: Path)
         review, i = stories.find(connection, one["id"])
         told = next(told for told in stories.review(connection, review).triplets if told.stored.id == i)
         assert told.public == one["id"]
-        assert (told.stored.triplet.aspect.text, told.stored.triplet.opinion.text) == (
-            one["aspect"]["text"],
-            one["opinion"]["text"],
-        )
+        for name in ("aspect", "opinion"):
+            assert getattr(told.stored.triplet, name).text == one[name]["text"]
         assert told.sources == tuple(dict.fromkeys(told.sources)) and set(told.sources) == set(one["sources"])
         assert search.find(connection, ["餐點"]).total > 0
     connection.close()

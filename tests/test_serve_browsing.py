@@ -1,6 +1,4 @@
-"""`builder serve`: what is shown at first, lists and links that keep filters, words of both scripts, two releases
-compared, a typed sentence.
-"""
+"""`builder serve`: lists and links that keep filters, words of both scripts, a typed sentence."""
 
 from __future__ import annotations
 
@@ -12,16 +10,18 @@ import threading
 import webbrowser
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import goldwork
 import pytest
 from chromium import Browser
 from conftest import ROOT
 from test_serve import Running, check, get, serving
 
-from builder.core.records import Element, Polarity, Token, Triplet
+from builder.core.records import Polarity, Token, Triplet
 from builder.pages.serve import answering, app, overview
 from builder.pages.serve.answering import LONGEST, Extracting, Selection
 from builder.reviews.repair import fold
@@ -42,14 +42,8 @@ ROWS: list[tuple[str, str, str, float | None, list[Held]]] = [
 ]  # fmt: skip
 
 
-def element(text: str, word: str) -> Element:
-    start = text.index(word)
-    return Element(word, ((start, start + len(word)),))
-
-
 def made(text: str, aspect: str, opinion: str, polarity: Polarity, rule: str) -> Triplet:
-    parts = element(text, aspect), element(text, opinion)
-    return Triplet(parts[0], parts[0], parts[1], parts[1], polarity, 6.0, None, "rules", (rule,))
+    return replace(goldwork.triplet(text, aspect, opinion, polarity), rules=(rule,))
 
 
 def fill(workdir: Path, source: str = "C1") -> None:
@@ -157,47 +151,24 @@ def test_every_link_of_a_list_and_of_a_review_keeps_what_is_shown_and_filtered(s
 def test_toggles_are_links_that_turn_one_kind_and_gold_is_offered_where_there_is_any(shown: Any) -> None:
     page = get(shown, "/reviews").text
     toggles = dict(re.findall(r'role="switch" aria-checked="(\w+)" href="[^"]*"[^>]*>(\w+)', page))
-    assert set(re.findall(r'aria-checked="\w+"[^>]*>(\w+)', page)) == {
-        "released",
-        "rules",
-        "models",
-        "rejected",
-    }
+    assert set(re.findall(r'aria-checked="\w+"[^>]*>(\w+)', page)) == {"released", "rules", "models", "rejected"}
     assert toggles == {"true": "released", "false": "rejected"}
     assert 'href="/reviews?show=released%2Crules"' in page
 
 
-def test_without_a_release_all_candidates_are_shown(tmp_path: Path) -> None:
-    with db.writing(tmp_path / "w") as connection, db.atomic(connection):
-        row = ("k", "湯頭好喝", "web", None, None, "in.csv", 1, "traditional", "zh", "h", "n")
-        reviews.insert(connection, [row])
-        search.index(connection)
-        rules = triplets.source(connection, "rules", "rules", "s")
-        triplets.propose(connection, rules, [(1, made("湯頭好喝", "湯頭", "好喝", "POS", "subject"))])
-    served = app.datasette(app.of_workdir(tmp_path / "w", tmp_path), "t", "s")
-    assert chips(get(served, "/reviews").text) == ["湯頭·好喝"]
-    assert "these are candidates" in get(served, "/").text
-    assert re.search(r"<bdi>湯頭</bdi>.*?<span class=\"number\">1</span>", get(served, "/aspects").text, re.S)
-
-
-@pytest.fixture(scope="module")
-def undecided(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A build before its judge: one review with six candidates, none of them with a confidence."""
-    folder = tmp_path_factory.mktemp("undecided")
+def test_without_a_release_all_candidates_are_shown_in_the_order_of_their_text(tmp_path: Path) -> None:
+    """A build before its judge: none of the candidates has a confidence."""
     text = "湯頭濃，麵條軟，滷肉鹹，小菜脆，豆花甜，紅茶香"
-    with db.writing(folder / "w") as connection, db.atomic(connection):
+    pairs = [(part[:-1], part[-1]) for part in text.split("，")]
+    with db.writing(tmp_path / "w") as connection, db.atomic(connection):
         reviews.insert(connection, [("k", text, "web", None, None, "in.csv", 1, "traditional", "zh", "h", "n")])
         search.index(connection)
         rules = triplets.source(connection, "rules", "rules", "s")
-        pairs = [(part[:-1], part[-1]) for part in text.split("，")]
         triplets.propose(connection, rules, [(1, made(text, *pair, "POS", "subject")) for pair in pairs])
-    return app.datasette(app.of_workdir(folder / "w", folder), "t", "s")
-
-
-def test_triplets_of_a_list_stand_in_the_order_of_their_text(undecided: Any) -> None:
-    assert chips(get(undecided, "/reviews").text) == [
-        "湯頭·濃", "麵條·軟", "滷肉·鹹", "小菜·脆", "豆花·甜", "紅茶·香",
-    ]  # fmt: skip
+    served = app.datasette(app.of_workdir(tmp_path / "w", tmp_path), "t", "s")
+    assert chips(get(served, "/reviews").text) == [f"{aspect}·{opinion}" for aspect, opinion in pairs]
+    assert "these are candidates" in get(served, "/").text
+    assert re.search(r"<bdi>湯頭</bdi>.*?<span class=\"number\">1</span>", get(served, "/aspects").text, re.S)
 
 
 def test_the_search_above_a_page_keeps_what_is_filtered(shown: Any) -> None:
@@ -433,7 +404,7 @@ def test_hostile_sentences_are_shown_and_do_nothing(shown: Any) -> None:
         "湯\u202e頭很鹹",
         "{{ 7*7 }}",
     ):
-        answer = asyncio.run(shown.client.get("/try", params={"text": text}))
+        answer = get(shown, "/try", {"text": text})
         check(answer.text)
         assert "\u202e" not in answer.text
     assert "{{ 7*7 }}" in answer.text
@@ -446,9 +417,7 @@ def test_the_page_of_sql_begins_with_a_question_that_has_rows(shown: Any) -> Non
     page = get(shown, "/builder").text
     held = re.search(r'<textarea id="sql-editor" name="sql">(.*?)</textarea>', page, re.S)
     assert held is not None and "FROM triplet_list" in held[1]
-    rows = json.loads(
-        asyncio.run(shown.client.get("/builder.json", params={"sql": browse.FIRST_QUERY, "_shape": "objects"})).text
-    )["rows"]
+    rows = json.loads(get(shown, "/builder.json", {"sql": browse.FIRST_QUERY, "_shape": "objects"}).text)["rows"]
     assert {row["aspect"] for row in rows} == {"服務", "服务", "湯頭", "餐點"}
 
 

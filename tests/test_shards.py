@@ -371,25 +371,21 @@ def test_a_worker_with_other_libraries_is_refused_by_name(address: str, tmp_path
 def test_a_scheduler_without_workers_or_none_at_all_is_said_so(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from builder.core.shards import cluster
-
-    monkeypatch.setattr(cluster, "JOIN", 0.5)
+    monkeypatch.setattr(shard_cluster, "JOIN", 0.5)
     job = Job(ready, (parcel(tmp_path), (), 2), times)
     with (
         opened("dask", 1, address) as crew,
         pytest.raises(WorkerLost, match=r"no worker has joined.*dask worker tcp://"),
     ):
         list(crew.map(job, range(3)))
-    monkeypatch.setattr(cluster, "CALL", 3.0)
+    monkeypatch.setattr(shard_cluster, "CALL", 3.0)
     for nowhere in ("tcp://127.0.0.1:9", "carrier pigeon", "http://127.0.0.1:1"):
         with opened("dask", 1, nowhere) as crew, pytest.raises(BuilderError, match="no scheduler answers"):
             list(crew.map(job, range(3)))
 
 
 def test_an_event_loop_that_starts_too_late_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    from builder.core.shards import cluster
-
-    monkeypatch.setattr(cluster.time, "sleep", lambda _: None)
+    monkeypatch.setattr(shard_cluster.time, "sleep", lambda _: None)
     outcomes = [AssertionError(), AssertionError(), "client"]
 
     def make() -> object:
@@ -398,10 +394,10 @@ def test_an_event_loop_that_starts_too_late_is_started_again(monkeypatch: pytest
             raise outcome
         return outcome
 
-    assert cluster._started(make) == "client"
+    assert shard_cluster._started(make) == "client"
     outcomes[:] = [AssertionError()] * 3
     with pytest.raises(AssertionError):
-        cluster._started(make)
+        shard_cluster._started(make)
 
 
 def test_a_scheduler_that_dies_ends_the_job_with_a_word(tmp_path: Path) -> None:

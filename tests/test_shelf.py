@@ -1,6 +1,4 @@
-"""A release is read, counted, written and compared a row at a time,
-and says what it would say if it were all in memory.
-"""
+"""A release is read and compared a row at a time, and says what it would say if all were in memory."""
 
 from __future__ import annotations
 

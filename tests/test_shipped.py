@@ -149,13 +149,10 @@ def test_an_extractor_with_the_model_has_confidences_and_one_without_a_model_say
 def test_few_texts_and_many_give_the_same_triplets() -> None:
     extract = Extractor(source="E")
     texts = [f"湯頭很濃郁，可是服務態度不好，第{number}次來了" for number in range(18)]
-    alone = [extract(text) for text in texts[:3]]
-    together = list(extract.stream(texts))[: len(alone)]
-    assert [[str(one) for one in document] for document in alone] == [
-        [str(one) for one in document] for document in together
-    ]
-    sure = [[one.confidence for document in given for one in document] for given in (alone, together)]
-    assert sure[0] == pytest.approx(sure[1], abs=0.001)
+    for text, together in zip(texts[:3], extract.stream(texts), strict=False):
+        alone = extract(text)
+        assert [str(one) for one in alone] == [str(one) for one in together]
+        assert [one.confidence for one in alone] == pytest.approx([one.confidence for one in together], abs=0.001)
 
 
 def test_numpy_reads_what_torch_reads() -> None:

@@ -12,6 +12,7 @@ import re
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from zipfile import ZipFile
 
 import openpyxl
 import pyarrow as pa
@@ -477,8 +478,6 @@ def test_missing_files_and_folders_are_refused_before_anything_is_read(tmp_path:
 def test_a_workbook_with_a_style_that_is_not_there_writes_nothing_to_standard_output(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from zipfile import ZipFile
-
     book = openpyxl.Workbook()
     book.active.append(["text"])
     book.active.append(["湯很鹹"])

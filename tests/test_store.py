@@ -1,6 +1,4 @@
-"""The working directory's database: its schema guards itself, writes are whole or not at all,
-and questions get answers.
-"""
+"""The working directory's database: its schema guards itself, writes are whole or not at all, questions get answers."""
 
 from __future__ import annotations
 
@@ -43,16 +41,13 @@ def triplet(
     owner: Span | None = None,
     confidence: float | None = None,
 ) -> Triplet:
-    def at(*spans: Span) -> Element:
-        return Element("".join(text[start:end] for start, end in spans), spans)
-
-    full = at((opinion[0][0], opinion[-1][1]))
+    thing, full = Element.at(text, [aspect]), Element.at(text, [(opinion[0][0], opinion[-1][1])])
     salt = ReadWord("鹹", "taste.salty", "opinions/food_taste.tsv:1", 4)
     reasons = Reasons(salt, negators=("不會",)) if len(opinion) > 1 else Reasons(ReadWord("word", "eval.good"))
     valence = {"POS": 8.0, "NEG": 2.0, "NEU": 5.0}[polarity]
     return Triplet(
-        at(aspect), at(aspect), at(*opinion), full, polarity, valence, at(owner) if owner else None, "rules",
-        ("subject",), confidence, reasons,
+        thing, thing, Element.at(text, opinion), full, polarity, valence, Element.at(text, [owner]) if owner else None,
+        "rules", ("subject",), confidence, reasons,
     )  # fmt: skip
 
 
@@ -152,15 +147,6 @@ def test_a_database_older_than_version_05_names_the_builder_that_reads_it(tmp_pa
         message = r"schema 16, made by a builder before 0\.5\.0; builder 0\.8\.0 brings"
         with pytest.raises(WorkdirError, match=message), opened(tmp_path):
             pass
-
-
-def test_opening_again_changes_nothing_and_keeps_what_is_there(tmp_path: Path) -> None:
-    with db.writing(tmp_path) as first:
-        runs.set_setting(first, "name", "value")
-        before = first.execute("SELECT sql FROM sqlite_master ORDER BY name").fetchall()
-    with db.writing(tmp_path) as again:
-        assert runs.setting(again, "name") == "value"
-        assert again.execute("SELECT sql FROM sqlite_master ORDER BY name").fetchall() == before
 
 
 @pytest.mark.parametrize(
@@ -317,21 +303,6 @@ def test_a_full_disk_is_one_clear_line_and_what_was_there_stays(tmp_path: Path) 
         assert runs.setting(connection, "kept") == "1"
 
 
-def test_nobody_sees_an_atomic_block_before_its_end(tmp_path: Path) -> None:
-    with db.writing(tmp_path) as writer, db.reading(tmp_path) as reader:
-        with db.atomic(writer):
-            runs.set_setting(writer, "a", "1")
-            assert runs.setting(reader, "a") is None
-        assert runs.setting(reader, "a") == "1"
-
-
-def test_a_lock_is_free_again_after_a_build_that_failed(tmp_path: Path) -> None:
-    with pytest.raises(KeyError), db.lock(tmp_path):
-        raise KeyError
-    with db.lock(tmp_path):
-        assert (tmp_path / "build.lock").is_file()
-
-
 # ---- reviews
 
 
@@ -369,14 +340,7 @@ def test_clearing_ingest_leaves_no_trace_of_reviews(filled: sqlite3.Connection) 
 
 @given(
     st.lists(
-        st.builds(
-            Token,
-            st.integers(0, 99),
-            st.integers(1, 99),
-            st.sampled_from(["NOUN", "X"]),
-            st.integers(-1, 9),
-            st.sampled_from(["nsubj", "acl:relcl"]),
-        )
+        st.builds(Token, st.integers(0, 99), st.integers(1, 99), st.just("NOUN"), st.integers(-1, 9), st.just("acl:x"))
     )
 )
 def test_tokens_come_back_as_they_went(tokens: list[Token]) -> None:
@@ -401,15 +365,8 @@ def test_the_id_of_a_triplet_is_a_function_of_review_places_and_polarity() -> No
         1, replace(SALT, source="C1", rules=(), valence=6.0, reasons=None)
     )
     assert triplets.triplet_id(3, SALT) - triplets.triplet_id(1, SALT) == 2 << triplets.BITS
-    assert (
-        len(
-            {
-                triplets.triplet_id(1, one)
-                for one in (SALT, GOOD, replace(SALT, polarity="NEG"), replace(SALT, aspect=GOOD.aspect))
-            }
-        )
-        == 4
-    )
+    different = (SALT, GOOD, replace(SALT, polarity="NEG"), replace(SALT, aspect=GOOD.aspect))
+    assert len({triplets.triplet_id(1, one) for one in different}) == 4
     assert triplets.triplet_id(1, SALT) == (1 << 31) + 136768806
 
 
@@ -423,18 +380,13 @@ def test_an_id_shifted_right_gives_the_review(review: int, start: int, length: i
 
 def test_proposing_again_changes_nothing(filled: sqlite3.Connection) -> None:
     def everything() -> list[object]:
-        return [
-            filled.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in ("triplets", "proposals")
-        ]
+        statements = (f"SELECT * FROM {table} ORDER BY 1, 2" for table in ("triplets", "proposals"))
+        return [filled.execute(statement).fetchall() for statement in statements]
 
     before, source = everything(), triplets.source_id(filled, "rules")
     assert source is not None
     ids = triplets.propose(filled, source, [(2, NOODLES), (1, SALT), (1, SALT)])
-    assert ids == [
-        triplets.triplet_id(2, NOODLES),
-        triplets.triplet_id(1, SALT),
-        triplets.triplet_id(1, SALT),
-    ]
+    assert ids == [triplets.triplet_id(2, NOODLES), *[triplets.triplet_id(1, SALT)] * 2]
     assert everything() == before
 
 
@@ -504,9 +456,7 @@ def test_the_reviews_that_are_trained_on_are_drawn_by_their_hashes(filled: sqlit
     source = triplets.source_id(filled, "rules")
     assert source is not None
     first = {one.review for one in triplets.proposed(filled, source, "train", 1)}
-    assert first == {
-        filled.execute("SELECT id FROM reviews WHERE id IN (1, 2) ORDER BY norm_hash LIMIT 1").fetchone()[0]
-    }
+    assert first == set(filled.execute("SELECT id FROM reviews WHERE id < 3 ORDER BY norm_hash LIMIT 1").fetchone())
     ids = [one.id for one in triplets.proposed(filled, source, "train")]
     assert {one.review for one in triplets.subset(filled, ids, 1)} == first
     assert list(triplets.proposed(filled, source, "train", 2)) == list(triplets.proposed(filled, source, "train"))
@@ -664,14 +614,6 @@ def test_free_sql_gives_columns_and_at_most_the_asked_rows(filled: sqlite3.Conne
         queries.free(filled, "SELECT 1; SELECT 2", None)
 
 
-def test_a_query_that_runs_too_long_is_interrupted(filled: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queries, "SECONDS", 0.05)
-    endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
-    with pytest.raises(QueryError, match=r"took longer than 0 s; add a LIMIT"):
-        queries.free(filled, endless, None)
-    assert queries.free(filled, "SELECT 1", None)[1] == [(1,)]
-
-
 def test_a_cell_or_an_answer_that_is_too_large_is_refused_before_it_is_made(tmp_path: Path) -> None:
     with db.writing(tmp_path):
         pass
@@ -698,6 +640,7 @@ def test_a_query_of_long_cells_is_interrupted_in_time(tmp_path: Path) -> None:
         with pytest.raises(QueryError, match="took longer"):
             queries.free(connection, slow, None, seconds=0.2)
         assert time.monotonic() - started < 60
+        assert queries.free(connection, "SELECT 1", None)[1] == [(1,)]
 
 
 def test_an_unknown_query_lists_the_known_ones_and_a_missing_parameter_is_named(filled: sqlite3.Connection) -> None:
@@ -711,16 +654,15 @@ def test_a_triplet_is_explained_by_row_id_by_release_id_and_by_review(filled: sq
     i = triplets.triplet_id(1, SALT)
     told = tell_story(filled, str(i), {})
     assert told == tell_story(filled, f"r1:{i & 2**triplets.BITS - 1:08x}", {})
-    for said in (
+    shown = (
         "(湯頭, 不會鹹, POS)",
         "不會太鹹",
         "subject",
         "opinions/food_taste.tsv:1",
         "negator",
         "YY, raw score 0.900",
-        "S_0",
-    ):
-        assert said in told, said
+    )
+    assert [said for said in (*shown, "S_0") if said not in told] == []
     whole = tell_story(filled, "r1", {})
     assert told.partition("\n\n")[0] in whole, "its signs are explained once, at the end"
     assert "(服務, 好, POS)" in whole
@@ -769,21 +711,14 @@ def test_annotations_of_two_backends_stand_beside_each_other(filled: sqlite3.Con
     backend = reviews.begin_annotations(filled, "ckip", "ckip/1 y", "k2", anew=False)
     assert (reviews.annotated_to(filled), reviews.annotated(filled, 0, 10)) == (0, [])
     reviews.annotate(filled, backend, [(1, reviews.dump_tokens(other)), (2, reviews.dump_tokens(other))])
-    assert [(review.id, load_tokens(words)) for review, words in reviews.annotated(filled, 0, 10)] == [
-        (1, tuple(other)),
-        (2, tuple(other)),
-    ]
-    assert (reviews.backend(filled), reviews.annotated_count(filled), reviews.annotated_to(filled)) == (
-        "ckip/1 y",
-        2,
-        2,
-    )
+    found = [(review.id, load_tokens(words)) for review, words in reviews.annotated(filled, 0, 10)]
+    assert found == [(1, tuple(other)), (2, tuple(other))]
+    assert (reviews.annotated_count(filled), reviews.annotated_to(filled)) == (2, 2)
+    assert reviews.backend(filled) == "ckip/1 y"
     reviews.begin_annotations(filled, "embedded", "embedded/1 x", "k", anew=False)
     assert [(review.id, load_tokens(words)) for review, words in reviews.annotated(filled, 0, 10)] == [(2, TOKENS)]
-    assert filled.execute("SELECT DISTINCT backend, current FROM tokens ORDER BY 1").fetchall() == [
-        ("ckip", 0),
-        ("embedded", 1),
-    ]
+    current = filled.execute("SELECT DISTINCT backend, current FROM tokens ORDER BY 1").fetchall()
+    assert current == [("ckip", 0), ("embedded", 1)]
 
 
 @pytest.mark.parametrize(("key", "anew"), [("another", False), ("k", True)])

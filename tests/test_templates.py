@@ -111,7 +111,6 @@ def test_an_output_that_does_not_parse_is_kept_with_its_reason(
     [
         (("湯、麵", "好", "POS"), "mark"),
         (("湯", "好（喝）", "POS"), "mark"),
-        (("湯：", "好", "POS"), "mark"),
         (("湯[", "好", "POS"), "mark"),
         (("", "好", "POS"), "empty"),
         (("湯", " 好", "POS"), "edge"),

@@ -13,7 +13,7 @@ from builder.core.records import Span
 from builder.language.lexicon.resources import load_lexicon
 from builder.reviews.repair import repair
 from builder.reviews.script import HAN, Variants, script_of
-from builder.reviews.text import Clause, View, clauses, from_source, in_order, sentences, view
+from builder.reviews.text import clauses, from_source, in_order, sentences, view
 
 # What reviews are made of: both scripts, Han beyond the BMP, emoji with skin tones, joiners and selectors, widths,
 # marks, line ends.
@@ -26,7 +26,6 @@ PIECES = [
     "麵 條 很 軟", "(Translated by Google)", "(Original)", "\n商家回复：亲", "おいしい",
 ]  # fmt: skip
 TEXTS = st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=3)), max_size=12).map("".join)
-HAN_TEXTS = st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), max_size=12)
 
 
 def shown_clauses(text: str) -> list[str]:
@@ -116,7 +115,6 @@ def test_viewing_a_view_changes_nothing(text: str) -> None:
         ("讚👍🏻讚", "讚👍🏻讚", (0, 1, 2, 3)),
         ("葛\U000e0100粉", "葛粉", (0, 2)),
         ("\U00020bb7野家", "\U00020bb7野家", (0, 1, 2)),
-        ("１２０元", "120元", (0, 1, 2, 3)),
         ("ＣＰ值，高！", "CP值，高！", (0, 1, 2, 3, 4, 5)),
         ("好吃\u3000便宜", "好吃 便宜", (0, 1, 2, 3, 4)),
         ("好\u00a0吃\t嗎", "好 吃 嗎", (0, 1, 2, 3, 4)),
@@ -125,7 +123,6 @@ def test_viewing_a_view_changes_nothing(text: str) -> None:
         ("好好吃", "好好吃", (0, 1, 2)),
         ("哈\u200b哈\u200b哈好", "哈好", (0, 5)),
         ("讚！！！！", "讚！", (0, 1)),
-        ("55555", "55555", (0, 1, 2, 3, 4)),
         ("goood", "goood", (0, 1, 2, 3, 4)),
         ("\ufeff\u200b", "", ()),
     ],
@@ -147,7 +144,6 @@ def test_the_view_folds_widths_and_repetitions_and_drops_what_is_not_seen(
         ("面很劲道，就是面有点坨", "麵很勁道，就是麵有點坨"),
         ("面泡糊了，还有素面和面片，面皮太厚", "麵泡糊了，還有素麵和麵片，麵皮太厚"),
         ("面对面坐，面积不大，里面包着肉，两面都煎过", "面對面坐，面積不大，裡面包著肉，兩面都煎過"),
-        ("店面很小，里面的桌面很脏，面对马路", "店面很小，裡面的桌面很髒，面對馬路"),
     ],
 )
 def test_a_simplified_review_is_read_in_traditional_script_of_equal_length(simplified: str, traditional: str) -> None:
@@ -206,7 +202,6 @@ def test_sentences_are_numbered_from_zero_and_cover_their_clauses(text: str) -> 
     ("text", "parts"),
     [
         ("餐點好吃 服務親切 環境乾淨", ["餐點好吃", "服務親切", "環境乾淨"]),
-        ("餐點好吃   服務親切", ["餐點好吃", "服務親切"]),
         ("餐點好吃， 服務親切", ["餐點好吃", "服務親切"]),
         ("\U00020bb7好吃 \U00020bb7便宜", ["\U00020bb7好吃", "\U00020bb7便宜"]),
         ("餐點好吃👍服務親切", ["餐點好吃", "服務親切"]),
@@ -218,7 +213,6 @@ def test_sentences_are_numbered_from_zero_and_cover_their_clauses(text: str) -> 
         ("真的 so good 推薦", ["真的 so good 推薦"]),
         ("點了 2 份", ["點了 2 份"]),
         ("給4.5分", ["給4.5分"]),
-        ("11:30開門", ["11:30開門"]),
         ("一份1,200元", ["一份1,200元"]),
         ("等5~10分鐘", ["等5~10分鐘"]),
         ("評分4/5", ["評分4/5"]),
@@ -235,13 +229,8 @@ def test_a_line_break_or_a_full_stop_ends_a_sentence_and_a_comma_does_not() -> N
     assert [(text[c.start : c.end], c.sentence) for c in clauses(text)] == [
         ("好吃", 0), ("便宜", 0), ("服務好", 1), ("環境好", 2), ("停車難", 3), ("地點好", 4),
     ]  # fmt: skip
-    assert [text[start:end] for start, end in sentences(clauses(text))] == [
-        "好吃，便宜",
-        "服務好",
-        "環境好",
-        "停車難",
-        "地點好",
-    ]
+    shown = [text[start:end] for start, end in sentences(clauses(text))]
+    assert shown == ["好吃，便宜", "服務好", "環境好", "停車難", "地點好"]
     assert sentences([]) == []
 
 
@@ -255,8 +244,6 @@ def test_in_order_refuses_empty_overlapping_and_unordered_spans() -> None:
 
 def test_a_span_outside_the_view_is_our_own_mistake() -> None:
     shown = view("好吃")
-    assert isinstance(shown, View)
-    assert isinstance(clauses(shown.text)[0], Clause)
     for span in ((0, 3), (1, 1), (-1, 1)):
         with pytest.raises(AssertionError, match="outside a view of 2 characters"):
             shown.to_source(span)

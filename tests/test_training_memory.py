@@ -28,13 +28,8 @@ print(json.dumps(tensor_digest(layer.state_dict())))
 def train_on_forty_lengths(**chosen: str) -> tuple[int, str]:
     """How many kernels oneDNN compiles for two passes over 40 lengths, and the digest of the weights."""
     kept = {name: value for name, value in os.environ.items() if name != _KERNELS}
-    done = subprocess.run(
-        [sys.executable, "-c", _TRAIN],
-        env=kept | chosen | {"ONEDNN_VERBOSE": "profile_create"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    env = kept | chosen | {"ONEDNN_VERBOSE": "profile_create"}
+    done = subprocess.run([sys.executable, "-c", _TRAIN], env=env, capture_output=True, text=True, check=True)
     lines = done.stdout.splitlines()
     return sum("create:cache_miss" in line for line in lines), json.loads(lines[-1])
 

@@ -1,6 +1,4 @@
-"""Without a judge a release holds what the rules hold; with one, confidences are calibrated and every split is filtered
-alike.
-"""
+"""Without a judge a release holds what the rules hold; with one, every split is filtered alike."""
 
 from __future__ import annotations
 
@@ -11,13 +9,14 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Built, Command, environment
+from conftest import Built, Command, ask, environment
 from test_model import triplet
 
 from builder.core.config import resolve
@@ -65,11 +64,8 @@ class Made:
         }
 
     def ask(self, query: str, *values: object) -> set[tuple[str, str, str, str]]:
-        connection = sqlite3.connect(self.workdir / "builder.db")
-        try:
+        with closing(sqlite3.connect(self.workdir / "builder.db")) as connection:
             return set(connection.execute(query, values))
-        finally:
-            connection.close()
 
 
 Make = Callable[..., Made]
@@ -125,12 +121,9 @@ def test_without_a_model_for_the_words_and_rules_a_release_holds_what_the_rules_
     assert "No model judged the triplets." in (made.release / "README.md").read_text(encoding="utf-8")
     found = [extracted(made, here, source, built.reviews, tmp_path) for source in ("E", "rules")]
     assert found[0] == found[1] != set()
-    rows = [
-        json.loads(line) for line in (made.release / "data" / "train.jsonl").read_text(encoding="utf-8").splitlines()
-    ]
-    assert {source for row in rows for triplet in row["triplets"] for source in triplet["sources"]} == {"rules"}, (
-        "no second opinion"
-    )
+    rows = map(json.loads, (made.release / "data" / "train.jsonl").read_text(encoding="utf-8").splitlines())
+    sources = {source for row in rows for triplet in row["triplets"] for source in triplet["sources"]}
+    assert sources == {"rules"}, "no second opinion"
     assert made.ask("SELECT count(*) FROM metrics WHERE system LIKE 'E0%'") == {(0,)}
 
 
@@ -296,14 +289,13 @@ def test_variant_e_asks_about_reviews_without_rule_triplets_alone(
     options = fast(self_train__variants='["E"]', discriminate__mode='"auto"')
     ran = here("build", built.reviews, "--workdir", workdir, "--out", tmp_path / "r", *options)
     assert ran.code == 0, ran.err
-    with sqlite3.connect(workdir / "builder.db") as connection:
-        silent = connection.execute(
-            "SELECT key FROM reviews WHERE duplicate_of IS NULL AND id NOT IN (SELECT t.review FROM proposals p"
-            " JOIN sources s ON s.id = p.source AND s.name = 'rules' JOIN triplets t ON t.id = p.triplet)"
-        ).fetchall()
-        unjudged = connection.execute(
-            "SELECT count(*) FROM proposals p JOIN sources s ON s.id = p.source AND s.name = 'E0'"
-            " LEFT JOIN verdicts v ON v.triplet = p.triplet WHERE v.triplet IS NULL"
-        ).fetchone()
-    assert sorted(asked) == sorted(key for (key,) in silent)
-    assert unjudged == (0,)
+    silent = (
+        "SELECT key FROM reviews WHERE duplicate_of IS NULL AND id NOT IN (SELECT t.review FROM proposals p"
+        " JOIN sources s ON s.id = p.source AND s.name = 'rules' JOIN triplets t ON t.id = p.triplet)"
+    )
+    unjudged = (
+        "SELECT count(*) FROM proposals p JOIN sources s ON s.id = p.source AND s.name = 'E0'"
+        " LEFT JOIN verdicts v ON v.triplet = p.triplet WHERE v.triplet IS NULL"
+    )
+    assert sorted(asked) == sorted(key for (key,) in ask(workdir, silent))
+    assert ask(workdir, unjudged) == [(0,)]

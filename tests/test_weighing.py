@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from goldwork import triplet
 
 from builder.core.edges import edge_fault, tidied, trimmed
 from builder.core.records import Element, Polarity, Triplet
@@ -16,16 +17,6 @@ from builder.language.lexicon.rules import load_rules
 Weigh = Callable[[str, str, str, Polarity], Triplet | None]
 
 
-def proposed(text: str, aspect: str, opinion: str, polarity: Polarity) -> Triplet:
-    def at(part: str) -> Element:
-        start = text.index(part)
-        return Element(part, ((start, start + len(part)),))
-
-    return Triplet(
-        at(aspect), at(aspect), at(opinion), at(opinion), polarity, {"POS": 8.0, "NEG": 2.5, "NEU": 5.0}[polarity]
-    )
-
-
 @pytest.fixture(scope="module")
 def weigh() -> Weigh:
     lexicon = load_lexicon()
@@ -33,7 +24,7 @@ def weigh() -> Weigh:
 
     def weigh_text(text: str, aspect: str, opinion: str, polarity: Polarity) -> Triplet | None:
         doc = Doc.of(text, backend.annotate([text])[0])
-        return engine.weigh(doc, [proposed(text, aspect, opinion, polarity)])[0]
+        return engine.weigh(doc, [triplet(text, aspect, opinion, polarity)])[0]
 
     return weigh_text
 
@@ -46,11 +37,7 @@ def test_the_lexicon_decides_the_polarity_where_it_speaks(weigh: Weigh) -> None:
 
 def test_a_negated_opinion_gets_its_negator_and_the_turned_polarity(weigh: Weigh) -> None:
     out = weigh("湯頭不會太鹹", "湯頭", "鹹", "NEG")
-    assert out is not None and (out.polarity, out.opinion.text, out.opinion.spans) == (
-        "POS",
-        "不會鹹",
-        ((2, 4), (5, 6)),
-    )
+    assert out is not None and (out.polarity, out.opinion) == ("POS", Element("不會鹹", ((2, 4), (5, 6))))
 
 
 def test_where_the_lexicon_is_silent_the_models_polarity_stays(weigh: Weigh) -> None:
@@ -119,9 +106,9 @@ def test_a_name_with_joining_marks_is_none(part: str) -> None:
 @pytest.mark.parametrize("opinion", ["！！", "～", " ", "‍", "^^", "👍", "👍👍", "❤️", "👍🏻", "★★★"])
 def test_an_opinion_of_marks_or_pictures_alone_is_none(opinion: str) -> None:
     text = f"湯頭{opinion}"
-    assert tidied(text, proposed(text, "湯頭", opinion, "POS")) is None
+    assert tidied(text, triplet(text, "湯頭", opinion, "POS")) is None
 
 
 def test_tidying_changes_nothing_that_is_tidy() -> None:
-    whole = proposed("湯頭很好喝", "湯頭", "好喝", "POS")
+    whole = triplet("湯頭很好喝", "湯頭", "好喝", "POS")
     assert tidied("湯頭很好喝", whole) is whole

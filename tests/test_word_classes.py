@@ -1,6 +1,4 @@
-"""Classes of words that rules share: how a rule names one, what is refused, and that no list of the rules stands
-twice.
-"""
+"""Classes of words that rules share: how a rule names one, what is refused, and that no list stands twice."""
 
 from __future__ import annotations
 
