@@ -234,11 +234,7 @@ RECORDS = [
 def test_records_a_frame_and_a_dataset_build_the_same(tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets", reason="datasets is not installed")
     plain = [{**row, "seen": str(row["seen"])} for row in RECORDS]
-    given = {
-        "records": RECORDS,
-        "frame": pandas.DataFrame(plain),
-        "dataset": datasets.Dataset.from_list(plain),
-    }
+    given = {"records": RECORDS, "frame": pandas.DataFrame(plain), "dataset": datasets.Dataset.from_list(plain)}
     counts = {}
     for name, data in given.items():
         made = build(data, tmp_path / name)

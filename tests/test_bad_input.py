@@ -195,11 +195,7 @@ def test_a_file_given_three_times_loses_no_row(tmp_path: Path) -> None:
     build = Build(tmp_path / "w", tmp_path / "out", (source, source, source), resolve(options={"workers": 1}))
     counts = pipeline.run(build, until="ingest")[0].counts
     assert (counts["rows"], counts["duplicates"], counts["reviews"]) == (15, 10, 5)
-    assert ask(tmp_path / "w", "SELECT key FROM reviews WHERE row = 1 ORDER BY id") == [
-        ("r0",),
-        ("r0~1",),
-        ("r0~1~2",),
-    ]
+    assert ask(tmp_path / "w", "SELECT key FROM reviews WHERE row = 1 ORDER BY id") == [("r0",), ("r0~1",), ("r0~1~2",)]
 
 
 # ---- gold

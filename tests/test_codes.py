@@ -92,12 +92,7 @@ def test_what_a_laptop_is_compared_with_belongs_to_the_opinion(laptop: Extractor
 
 @pytest.mark.parametrize(
     ("text", "aspect"),
-    [
-        ("華碩16G夠用", "華碩"),
-        ("I/O很齊全", "I/O"),
-        ("7235U很夠用", "7235U"),
-        ("2031X13很輕", "2031X13"),
-    ],
+    [("華碩16G夠用", "華碩"), ("I/O很齊全", "I/O"), ("7235U很夠用", "7235U"), ("2031X13很輕", "2031X13")],
 )
 def test_names_in_latin_letters_are_told_from_measures(text: str, aspect: str, laptop: Extractor) -> None:
     (triplet,) = laptop(text)

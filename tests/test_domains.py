@@ -32,14 +32,7 @@ from builder.pipeline.rule_report import quote
 from builder.release.origin import name_reviews
 from builder.reviews.text import view
 from builder.teaching.domain_packs import blank_markup
-from builder.teaching.word_proposals import (
-    Found,
-    blank_repeated,
-    can_be_proposed,
-    choose_reviews,
-    choose_words,
-    locate,
-)
+from builder.teaching.word_proposals import Found, blank_repeated, can_be_proposed, choose_reviews, choose_words, locate
 
 HOTEL = [
     "櫃檯人員很親切，可惜魚缸很髒", "魚缸很乾淨，珊瑚很舒服", "珊瑚很舒服，海葵不舒服",
@@ -184,11 +177,7 @@ def test_common_words_serve_every_domain_but_those_that_do_without(tmp_path: Pat
     read = [str(triplet) for triplet in Extractor(domain="none")(text)]
     assert read == ["外套 · 輕便 · POS", "拉鍊 · 卡住 · NEG", "房間隔音 · 差 · NEG"]
     layers = {name: [pack.name for pack in list_layers(name)] for name in ("none", "laptop", "restaurant")}
-    assert layers == {
-        "none": ["common words"],
-        "laptop": ["common words", "laptop"],
-        "restaurant": ["restaurant"],
-    }
+    assert layers == {"none": ["common words"], "laptop": ["common words", "laptop"], "restaurant": ["restaurant"]}
     for name, expected in (("lean", 1), ("rich", 2)):
         (tmp_path / name / "lexicons").mkdir(parents=True)
         (tmp_path / name / "lexicons/general.tsv").write_text("word\tpos\n喵喵\tNOUN\n", encoding="utf-8")
@@ -445,8 +434,7 @@ def test_a_class_with_a_strange_name_or_role_changes_nothing(change: dict[str, s
 
 
 @pytest.mark.parametrize(
-    ("word", "meaning"),
-    [("魚塘經理", "staff"), ("水族館大廳", "place.generic"), ("鱗", "thing"), ("koi", "thing")],
+    ("word", "meaning"), [("魚塘經理", "staff"), ("水族館大廳", "place.generic"), ("鱗", "thing"), ("koi", "thing")]
 )
 def test_an_aspect_is_offered_a_known_class_by_its_ending_or_else_a_role(word: str, meaning: str) -> None:
     assert guess_class(word, load_lexicon(domain="none")) == meaning

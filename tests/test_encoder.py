@@ -30,12 +30,7 @@ from builder.learning.task import EncoderTuning, Example, TaggerConfig, discrimi
 from builder.models import kinds
 from builder.models import tagger as taggers
 from builder.models.discriminator import train_discriminator
-from builder.models.encoder import (
-    EncoderFoundation,
-    EncoderTrunk,
-    check_characters,
-    load_encoder,
-)
+from builder.models.encoder import EncoderFoundation, EncoderTrunk, check_characters, load_encoder
 from builder.models.saved import load, save
 from builder.models.serving import is_plain
 from builder.models.tagger import Tagger, train_tagger

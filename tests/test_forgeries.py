@@ -155,9 +155,7 @@ def test_a_hundred_random_forgeries_are_faults_and_never_a_traceback(sound: Path
 
 
 @pytest.mark.parametrize(
-    "release",
-    [LAYOUTS / "v0.1.0", LAYOUTS / "v0.2.0", PUBLISHED_SAMPLE],
-    ids=lambda release: release.name,
+    "release", [LAYOUTS / "v0.1.0", LAYOUTS / "v0.2.0", PUBLISHED_SAMPLE], ids=lambda release: release.name
 )
 def test_releases_of_every_layout_are_forged_without_a_traceback(release: Path, tmp_path: Path) -> None:
     draw = random.Random(release.name)

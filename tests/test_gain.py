@@ -22,14 +22,7 @@ from builder.models.text_reading import place_of
 from builder.pipeline.judging import shipped_holder
 from builder.teaching.gain import SWITCHES, GainRow, MeanScore, MeasuredGain, PartGain, _Trial
 from builder.teaching.label_sources import forget, read_labels, untaught
-from builder.teaching.lessons import (
-    Lessons,
-    SharedJudge,
-    find_wrong_rules,
-    learn_aspects,
-    read_taught,
-    write_lessons,
-)
+from builder.teaching.lessons import Lessons, SharedJudge, find_wrong_rules, learn_aspects, read_taught, write_lessons
 
 DISHES = ("湯頭", "牛肉麵", "滷味", "紅茶", "水餃", "炒飯", "咖哩", "豬排")
 
