@@ -345,10 +345,7 @@ def test_a_release_that_fails_verify_is_refused(parent: Path, tmp_path: Path, he
     shutil.copytree(parent, broken)
     with (broken / "data" / "train.jsonl").open("a", encoding="utf-8") as file:
         file.write("{}\n")
-    assert (
-        "the release is not sound: data/train.jsonl: its bytes have changed"
-        in here("augment", "synonym", "--release", broken).error
-    )
+    assert "the release is not sound: data/train.jsonl: " in here("augment", "synonym", "--release", broken).error
 
 
 @pytest.mark.parametrize(

@@ -156,10 +156,8 @@ def test_models_of_a_folder_translate_whatever_the_batches(tmp_path: Path) -> No
     together = list(method.propose(sentences, 2, 1))
     assert [next(iter(method.propose([one], 2, 1))) for one in sentences] == together
     assert any(together) and all(len(row) <= 2 for row in together)
-    assert (
-        method.signature
-        != make_method("back-translation", make_settings(own | {"back_translation.beams": 2})).signature
-    )
+    other = make_method("back-translation", make_settings(own | {"back_translation.beams": 2}))
+    assert method.signature != other.signature
 
 
 def test_a_model_that_is_not_named_or_does_not_translate_is_an_error(tmp_path: Path) -> None:

@@ -125,15 +125,10 @@ def test_a_good_build_works_in_a_directory_where_a_bad_one_began(case: str, here
 
 
 def test_a_missing_file_and_a_directory_make_no_working_directory(here: Command, tmp_path: Path) -> None:
-    none = here("build", tmp_path / "none.csv", "--workdir", tmp_path / "w", "--out", tmp_path / "out")
-    assert none.err == f"builder: error: {tmp_path / 'none.csv'}: no such file; check the path\n", (
-        "the one line is all there is"
-    )
-    assert none.error
-    assert (
-        here("build", tmp_path, "--workdir", tmp_path / "w", "--out", tmp_path / "out").error
-        == f"{tmp_path}: is a directory; name a file"
-    )
+    places = ("--workdir", tmp_path / "w", "--out", tmp_path / "out")
+    none = here("build", tmp_path / "none.csv", *places)
+    assert none.err == f"builder: error: {tmp_path / 'none.csv'}: no such file; check the path\n"
+    assert here("build", tmp_path, *places).error == f"{tmp_path}: is a directory; name a file"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -244,19 +239,15 @@ def test_a_gold_triplet_that_cannot_be_is_named(
         "opinion_spans": [[5, 7]],
         "polarity": "POS",
     }
-    for listed, code in (([triplet], 0), ([triplet | changed], 2)):
-        gold = write(tmp_path / "gold.jsonl", json.dumps({"id": "r1", "triplets": listed}) + "\n")
-        if code == 0:
-            assert (
-                ingested(tmp_path / "w", source, **{"evaluate.gold": str(gold)}).counts["test"] == 4
-            )  # near-duplicates follow a labelled review
-            continue
-        ran = here(
-            "build", source, "--workdir", tmp_path / "w", "--out", tmp_path / "out", "--set", f"evaluate.gold={gold}"
-        )
-        assert ran.error.startswith(f"{gold}, review r1: "), ran.error
-        assert re.search(message, ran.error), ran.error
-        assert not (tmp_path / "w" / "models").exists()
+    gold = write(tmp_path / "gold.jsonl", json.dumps({"id": "r1", "triplets": [triplet | changed]}) + "\n")
+    places = ("--workdir", tmp_path / "w", "--out", tmp_path / "out")
+    ran = here("build", source, *places, "--set", f"evaluate.gold={gold}")
+    assert ran.error.startswith(f"{gold}, review r1: "), ran.error
+    assert re.search(message, ran.error), ran.error
+    assert not (tmp_path / "w" / "models").exists()
+    write(gold, json.dumps({"id": "r1", "triplets": [triplet]}) + "\n")
+    done = ingested(tmp_path / "w", source, **{"evaluate.gold": str(gold)})
+    assert done.counts["test"] == 4, "near-duplicates follow a labelled review"
 
 
 # ---- the working directory
@@ -332,10 +323,7 @@ def test_a_second_build_says_which_process_has_the_working_directory(
     with db.lock(workdir):
         for command in (("build", built.reviews), ("resume",), ("run", "seed", "--force")):
             ran = here(*command, "--workdir", workdir)
-            assert (
-                ran.error == f"{workdir}: another build is running here (process {os.getpid()}); "
-                "wait for it, or use another --workdir"
-            )
+            assert ran.error.startswith(f"{workdir}: another build is running here (process {os.getpid()}); wait ")
         assert here("status", "--workdir", workdir).code == 0, "looking needs no lock"
     assert kept_stages(built, here, workdir) == 7
 
@@ -448,9 +436,7 @@ def test_extract_of_nothing_into_nowhere_is_one_line(here: Command, tmp_path: Pa
         f"{tmp_path / 'none.jsonl'}: cannot be read"
     )
     source = write(tmp_path / "in.jsonl", '{"id": 1, "text": "湯頭好喝"}\n')
-    assert str(source) in here("extract", "--input", source, "--output", source / "out.jsonl").error, (
-        "a file is no folder"
-    )
+    assert str(source) in here("extract", "--input", source, "--output", source / "out.jsonl").error
 
 
 # ---- the disk
@@ -569,10 +555,8 @@ def test_a_file_in_the_place_of_the_releases_is_found_before_the_work_begins(
     built: Built, here: Command, tmp_path: Path
 ) -> None:
     out = write(tmp_path / "out", "a file")
-    assert (
-        "releases cannot be written here"
-        in here("build", built.reviews, "--workdir", tmp_path / "w", "--out", out).error
-    )
+    error = here("build", built.reviews, "--workdir", tmp_path / "w", "--out", out).error
+    assert "releases cannot be written here" in error
     assert out.read_text() == "a file"
     assert not (tmp_path / "w").exists()
 

@@ -317,9 +317,7 @@ def test_query_lists_the_named_queries_and_runs_each(built: Built, here: Command
         ran = here("query", name, "--format", "json", "--workdir", built.workdir, *given)
         assert ran.code == 0, (name, ran.err)
         assert isinstance(json.loads(ran.out), list), name
-    assert (
-        json.loads(here("query", "duplicates-across-splits", "--format", "json", "--workdir", built.workdir).out) == []
-    )
+        assert name != "duplicates-across-splits" or ran.out.strip() == "[]"
 
 
 def test_queries_tell_what_was_rejected_and_what_each_rule_made(built: Built, here: Command) -> None:
@@ -375,10 +373,8 @@ def test_explain_takes_the_ids_of_the_release_and_of_the_database(built: Built, 
     released = next(row for row in read_lines(built.release / "data" / "train.jsonl") if row["triplets"])["triplets"][0]
     by_release = here("explain", released["id"], "--workdir", built.workdir)
     assert by_release.code == 0, by_release.err
-    assert (
-        f"({released['aspect']['text']}, {released['opinion']['text']}, {released['polarity']})"
-        in by_release.out.splitlines()[0]
-    )
+    told = f"({released['aspect']['text']}, {released['opinion']['text']}, {released['polarity']})"
+    assert told in by_release.out.splitlines()[0]
     key, suffix = released["id"].rsplit(":", 1)
     number = ask(
         built.workdir,
@@ -483,9 +479,7 @@ def test_extract_keeps_order_and_ids_and_points_into_the_text_as_given(here: Com
         ("餐點", "不會鹹", "POS"),
         ("服務人員", "親切", "POS"),
     }
-    assert {(t["aspect"], t["polarity"]) for t in made[4]["triplets"]} >= {("价格", "POS")}, (
-        "the script of the text as given"
-    )
+    assert {(t["aspect"], t["polarity"]) for t in made[4]["triplets"]} >= {("价格", "POS")}
     assert any("湯頭" in t["aspect"] for t in made[2]["triplets"])
     for given, row in zip(rows, made, strict=True):
         for triplet in row["triplets"]:

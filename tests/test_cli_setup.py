@@ -172,9 +172,8 @@ def test_sql_writes_no_file_that_it_has_no_format_for(built: Built, here: Comman
     assert ran.error == f"{path}: the ending '.xml' names no format; use .csv, .tsv, .json, .ndjson, or --format"
     assert not path.exists()
     path.mkdir()
-    assert (
-        "cannot write" in here("sql", "SELECT 1", "--format", "csv", "--output", path, "--workdir", built.workdir).error
-    )
+    ran = here("sql", "SELECT 1", "--format", "csv", "--output", path, "--workdir", built.workdir)
+    assert "cannot write" in ran.error
 
 
 # ---- completion

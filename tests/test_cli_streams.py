@@ -263,12 +263,8 @@ def test_a_list_with_nothing_to_take_leaves_every_stage_done_and_says_why(
     ran = here("lexicon", "import", words, "--kind", "dishes", "--workdir", workdir)
     assert ran.code == 0, ran.err
     assert "the lexicon is as before: known 1; see" in ran.out
-    assert (
-        (workdir / "lexicon" / "refused" / "dishes.txt")
-        .read_text(encoding="utf-8")
-        .splitlines()[1]
-        .startswith("1\t牛肉麵\tknown")
-    )
+    refused = (workdir / "lexicon" / "refused" / "dishes.txt").read_text(encoding="utf-8")
+    assert refused.splitlines()[1].startswith("1\t牛肉麵\tknown")
     assert {state for _, state, _ in pipeline.status(workdir)} == {"done"}
     assert load_lexicon(overlays=overlays(workdir)).digest == load_lexicon().digest
 
@@ -311,9 +307,7 @@ def workbook(tmp_path: Path) -> Path:
 def test_a_sheet_is_chosen_by_its_name_or_its_number(workbook: Path, sheet: str) -> None:
     rows = list(read(workbook, Input(sheet=sheet)))
     assert [row.text for row in rows if isinstance(row, RawReview)] == ["湯頭很好喝"]
-    assert [row.reason for row in rows if isinstance(row, RejectedRow)] == ["sheet", "sheet"], (
-        "what is left out is counted"
-    )
+    assert [row.reason for row in rows if isinstance(row, RejectedRow)] == ["sheet", "sheet"]
 
 
 def test_a_workbook_whose_first_sheet_is_a_note_names_the_others(workbook: Path) -> None:

@@ -163,9 +163,8 @@ def test_a_build_that_ends_early_takes_its_workers_with_it(
         if how != "kill":
             assert "Traceback" not in said, said[-3000:]
             assert said.splitlines()[-1] == STOPPED.format(workdir)
-            assert re.search(r"\n1/7 ingest  .+\n2/7 annotate  .+\n(\d/7 \w+  .+\n)*\nbuilder: stopped.*\n\Z", said), (
-                said
-            )
+            stages = r"\n1/7 ingest  .+\n2/7 annotate  .+\n(\d/7 \w+  .+\n)*\nbuilder: stopped.*\n\Z"
+            assert re.search(stages, said), said
         assert nobody_left(process.pid), "workers without a parent"
     finally:
         if process.poll() is None or session(process.pid):

@@ -210,10 +210,8 @@ def test_generated_pages_hold_every_command_option_setting_and_column() -> None:
 
 
 def test_examples_of_docstrings_are_shown_as_code() -> None:
-    assert (
-        doctests.mark_examples("Reads.\n\n>>> 1 + 1\n2\n\nMore.")
-        == "Reads.\n\nExamples:\n    >>> 1 + 1\n    2\n\nMore."
-    )
+    shown = doctests.mark_examples("Reads.\n\n>>> 1 + 1\n2\n\nMore.")
+    assert shown == "Reads.\n\nExamples:\n    >>> 1 + 1\n    2\n\nMore."
     assert doctests.mark_examples("No >>> example.") == "No >>> example."
 
 

@@ -116,22 +116,15 @@ def test_an_attribute_stands_in_brackets_behind_its_owner(aspect: str, owner: st
     assert aspect_text(plain(aspect, "好", owner=owner)) == written
 
 
-@pytest.mark.parametrize("mark", ["、", "。", "：", "(", ")", "\n"])
+@pytest.mark.parametrize("mark", ["、", "。", "：", "(", ")", "\n", "context: "])
 def test_a_triplet_with_a_mark_of_the_format_is_refused_by_name(mark: str) -> None:
-    assert (
-        research.paper_refused(plain(f"湯{mark}頭", "好")) == f"the aspect {f'湯{mark}頭'!r} holds a mark of the format"
-    )
-    assert (
-        research.paper_refused(plain("湯頭", f"好{mark}喝"))
-        == f"the opinion {f'好{mark}喝'!r} holds a mark of the format"
-    )
+    word = f"湯{mark}頭"
+    assert research.paper_refused(plain(word, "好")) == f"the aspect {word!r} holds a mark of the format"
+    assert research.paper_refused(plain("湯頭", word)) == f"the opinion {word!r} holds a mark of the format"
     assert research.paper_refused(plain("湯頭", "好喝")) is None
 
 
 def test_a_triplet_that_a_reader_would_cut_elsewhere_is_refused() -> None:
-    assert (
-        research.paper_refused(plain("湯context: 頭", "好")) == "the aspect '湯context: 頭' holds a mark of the format"
-    )
     for odd in (" 湯", "湯\r", "\u2028湯"):
         assert research.paper_refused(plain(odd, "好")) == f"the aspect {odd!r} begins or ends with white space"
         assert research.paper_refused(plain("湯", odd)) == f"the opinion {odd!r} begins or ends with white space"
@@ -377,10 +370,7 @@ def test_the_card_states_measured_quality_or_that_none_was_and_never_shows_agree
     unmeasured = card(replace(facts(reviews()), metrics=agreement))
     assert f"## Quality\n\n{NOT_MEASURED}\n" in unmeasured
     assert "93.3" not in unmeasured.partition("## Agreement with the rules (no measure of quality)")[0]
-    assert (
-        "| rules and the shipped model together (E0) against the rules alone | valid | precision, exact match | 93.3 |"
-        in unmeasured
-    )
+    assert "together (E0) against the rules alone | valid | precision, exact match | 93.3 |" in unmeasured
     figure = QualityFigure("precision, exact match", "silver labels", "150 answers of one person", 81.25, 74.5, 86.5)
     stated = replace(facts(reviews()), figures=[figure])
     assert "| precision, exact match | 81.2 | 74.5 to 86.5 | silver labels | 150 answers of one person |" in card(
@@ -391,10 +381,8 @@ def test_the_card_states_measured_quality_or_that_none_was_and_never_shows_agree
         "By gold: precision, exact match of silver labels: 81.2% (74.5 to 86.5)"
     )
     assert of_manifest(body["figures"]) == [figure]
-    assert (
-        json.loads(whole(facts(reviews()), reviews(), "")["metadata.json"])["rai:dataAnnotationAnalysis"]
-        == NOT_MEASURED
-    )
+    bare = json.loads(whole(facts(reviews()), reviews(), "")["metadata.json"])
+    assert bare["rai:dataAnnotationAnalysis"] == NOT_MEASURED
 
 
 def test_the_card_explains_every_field_with_an_example_and_every_name_it_uses() -> None:
@@ -499,10 +487,7 @@ def test_scores_on_gold_are_said_to_be_by_whoever_labelled_it() -> None:
     test = replace(told.splits[-1], layers=(LayerFacts("gold", "a language model", 1, 0, "language model"),))
     shown = card(replace(told, splits=[*told.splits[:-1], test], panel="calibrated on 120 triplets on gold reviews"))
     assert "Use reviews with `annotation` gold, labelled by a language model." in shown
-    assert (
-        "A language model labelled the 1 review with `annotation` gold. They stand in test alone; the confidences"
-        in shown
-    )
+    assert "labelled the 1 review with `annotation` gold. They stand in test alone; the confidences" in shown
     assert "learnt from" not in shown, "confidences did"
 
 
@@ -510,9 +495,7 @@ def test_the_card_lists_sources_with_their_licences_and_says_whom_to_ask() -> No
     rows = reviews()
     rows["train"][0]["source"] = "forum"
     told = replace(facts(rows), licences={"forum": "CC0-1.0"}, creator="Ann", contact="ann@example.org")
-    assert "| (not stated) | 3 | not stated |\n| forum | 1 | CC0-1.0 |" in card(told), (
-        "the release's licence is no source's"
-    )
+    assert "| (not stated) | 3 | not stated |\n| forum | 1 | CC0-1.0 |" in card(told)
     assert "- Makers: Ann. Contact: ann@example.org." in card(told)
     assert "did not say where its reviews come from" in card(facts(reviews()))
     cited = whole(told, rows, "")["CITATION.cff"].decode()

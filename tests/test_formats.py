@@ -153,15 +153,11 @@ SPACED = "餐 點 不 會 太 鹹 ， 店 員 \u2581 很 親 切 #"
 
 def test_each_line_format_is_written_as_its_own_tools_read_it() -> None:
     one = [Labelled("r1", TEXT, (KIND,))]
-    assert research.dump_v2(one) == f"{SPACED} ####[([7, 8], [10, 11, 12], 'POS')]\n", (
-        "every index; and a # at the end stays apart from the mark"
-    )
+    assert research.dump_v2(one) == f"{SPACED} ####[([7, 8], [10, 11, 12], 'POS')]\n"
     assert research.dump_span_aste(one) == f"{SPACED} #### #### ####[([7, 8], [10, 12], 'POS')]\n", "first and last"
     assert research.dump_pyabsa(one) == f"{SPACED} ####[((7, 8), (10, 12), 'POS')]\n"
-    assert (
-        research.dump_span_aste([Labelled("x", "湯好", (TripletLabel(((0, 1),), ((1, 2),), "NEG"),))])
-        == "湯 好#### #### ####[([0], [1], 'NEG')]\n"
-    )
+    short = [Labelled("x", "湯好", (TripletLabel(((0, 1),), ((1, 2),), "NEG"),))]
+    assert research.dump_span_aste(short) == "湯 好#### #### ####[([0], [1], 'NEG')]\n"
     entry = json.loads(research.dump_gts([Labelled("r1", "湯好喝", (TripletLabel(((0, 1),), ((1, 3),), "NEU"),))]))[0]
     assert entry == {
         "id": "r1", "sentence": "湯 好 喝",
@@ -397,10 +393,7 @@ def test_the_command_writes_every_format_of_a_release_and_says_what_it_skipped(h
     assert "reviews without a triplet" in ran.out.splitlines()[-1]
     assert all("####[]" not in path.read_text(encoding="utf-8") for path in (tmp_path / "full").iterdir())
     assert here("export", release, "--format", "x").error.startswith("unknown format 'x'; known: ")
-    assert (
-        "no split 'dev'; there are train, valid, test"
-        in here("export", release, "--format", "gts", "--split", "dev").error
-    )
+    assert "no split 'dev'; there are " in here("export", release, "--format", "gts", "--split", "dev").error
     assert "no manifest.json here" in here("export", tmp_path, "--format", "gts").error
     assert "name the directory of a release" in here("export", "--format", "gts").error
 
