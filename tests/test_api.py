@@ -108,11 +108,7 @@ print(calls_of(load_words)[0], calls_of(load_words)[0])
 
 
 def test_loading_and_reading_take_few_calls(tmp_path: Path) -> None:
-    """Calls of Python functions, for seconds depend on the machine: a thousand take about a millisecond.
-
-    The collector is paused while the rules load; builds and readers of files stay away. The first sentence makes the
-    expressions that it asks for. A compiled lexicon takes a fifth of the calls.
-    """
+    """Calls of Python functions, for seconds depend on the machine: a thousand take about a millisecond."""
     loaded, sentences, words = fresh(f"TEXT, CACHE = {TEXT!r}, {str(tmp_path)!r}\n{COUNTING}").splitlines()
     calls, collecting, builds = loaded.split()
     assert int(calls) < 2_000_000
@@ -141,9 +137,7 @@ print([name for name in unwanted if name in sys.modules])
 
 
 def test_no_thread_spins_while_a_sentence_is_read() -> None:
-    """Processor time of all threads beside that of this one; other tests' threads may wake, so the least difference
-    counts.
-    """
+    """Processor time of all threads beside this one; those of other tests may wake, so the least difference counts."""
     others = []
     for number in range(20):
         all_threads, this_thread = time.process_time(), time.thread_time()

@@ -1,6 +1,4 @@
-"""The shape of the package: who may import whom, where SQL and torch live,
-and what a start of the command line costs.
-"""
+"""The shape of the package: who may import whom, where SQL and torch live, and what a start costs."""
 
 from __future__ import annotations
 
@@ -64,9 +62,7 @@ class Package:
 
     @property
     def own_imports(self) -> tuple[Import, ...]:
-        """Without those of `builder/__init__.py`, which holds the version below all and the lazy names of `api` above
-        nearly all.
-        """
+        """Without those of `builder/__init__.py`, whose lazy names are of `api`."""
         return tuple(one for one in self.imports if one.target.split(".")[0] == "builder" and one.module != "builder")
 
 
@@ -97,9 +93,7 @@ def package() -> Package:
 
 
 def walk(tree: ast.Module) -> Iterator[tuple[ast.AST, bool]]:
-    """Every node after those that hold it, and whether it runs when its module is imported:
-    not in a function, not for the type checker alone.
-    """
+    """Every node after those that hold it, and whether it runs at import: not in a function or for type checkers."""
     stack: list[tuple[ast.AST, bool]] = [(tree, True)]
     while stack:
         node, now = stack.pop()

@@ -1,6 +1,4 @@
-"""Audits: what is drawn, what the answers say of the whole, how honest the intervals are,
-and where a release states it.
-"""
+"""Audits: what is drawn, what answers say of the whole, how honest intervals are, and where a release states it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""`cbert`, `bert`, `context` and `context+label`:
-labels in place of segments, whole words, protected spans, and choices that depend on a sentence alone.
-"""
+"""`cbert`, `bert`, `context` and `context+label`: labels for segments, whole words, protected spans."""
 
 from __future__ import annotations
 

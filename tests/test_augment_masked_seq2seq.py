@@ -1,6 +1,4 @@
-"""`masked-seq2seq`: MaskFrag as the paper says, the label-aware network, beams that keep labels,
-and a model that is trained once.
-"""
+"""`masked-seq2seq`: MaskFrag as the paper says, the label-aware network, and beams that keep labels."""
 
 from __future__ import annotations
 

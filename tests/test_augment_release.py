@@ -1,6 +1,4 @@
-"""`builder augment`: a release goes in, a child release comes out that verify holds to its word; files; resuming;
-what is refused.
-"""
+"""`builder augment`: a release goes in, and a child release comes out that verify holds to its word."""
 
 from __future__ import annotations
 

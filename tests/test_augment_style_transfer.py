@@ -1,6 +1,4 @@
-"""`style-transfer`: opinions give way to opposite ones, and words that make a label are refilled under the opposite
-label.
-"""
+"""`style-transfer`: opinions give way to opposite ones, and words that make a label are refilled."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What holds for every method that trains a model: candidates that depend on a sentence alone, a model
-found again, bases of the right kind, settings that make sense.
-"""
+"""What holds for every method that trains a model: candidates of a sentence alone, models found again, bases."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What the methods that train share: raw reviews to begin with, read in the script of the sentences,
-and never a held-out one; settings that make sense.
-"""
+"""What the methods that train share: raw reviews to begin with, in the script of the sentences, never held out."""
 
 from __future__ import annotations
 

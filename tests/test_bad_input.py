@@ -1,8 +1,4 @@
-"""What a user can get wrong, and what a machine can: one line on stderr, exit code 2, and nothing half-written.
-
-Where a working directory holds a finished build, a build that fails must leave it finished: the next good one does
-nothing.
-"""
+"""What a user or a machine can get wrong: one line on stderr, exit code 2, and a finished build stays finished."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A base that is not there or of another class, and a device that is not there, stop a build before its first stage.
-
-The error is one line that names the setting.
-"""
+"""A base or a device that is not there stops a build before its first stage, in one line that names the setting."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The back ends eda, spelling and split: what changes, what never does,
-and that a sentence's candidates are its own affair.
-"""
+"""The back ends eda, spelling and split: what changes, and what never does."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The surrogates and masked language models:
-that both heads learn, that equation 2 is what is computed, and what bad models and data meet.
-"""
+"""The surrogates and masked language models: both heads learn, and equation 2 is what is computed."""
 
 from __future__ import annotations
 
@@ -115,9 +113,7 @@ def test_a_word_never_seen_costs_more_than_a_known_one(surrogate: boost_embedded
 
 
 def test_one_pass_gives_the_probability_of_each_word_given_all_others(surrogate: boost_embedded.Classes) -> None:
-    """Equation 2: hide each word in turn, as a masked model would,
-    and the probability of what stands there is the same.
-    """
+    """Equation 2: where each word is hidden in turn, the probability of what stands there is the same."""
     network = surrogate.network.eval()
     items = [boost_embedded.make_item(one, surrogate.vocabulary, {}) for one in english(5, 6)]
     with torch.inference_mode():

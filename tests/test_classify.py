@@ -1,6 +1,4 @@
-"""The classifiers and aspect taggers: each learns what can be learnt, the same way every time,
-and says what it cannot do.
-"""
+"""The classifiers and aspect taggers: each learns what can be learnt, the same way every time."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What people type that went wrong without a word:
-streams, empty questions, other datasets, lists that hold nothing new, sheets.
-"""
+"""What people type that went wrong without a word: streams, empty questions, other datasets, sheets."""
 
 from __future__ import annotations
 

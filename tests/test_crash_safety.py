@@ -1,8 +1,6 @@
-"""A build may be killed at any moment: what is committed stays whole, `resume` goes on, and the end is the same to the
-byte.
+"""A build may be killed at any moment: `resume` goes on, and the end is the same to the byte.
 
-Most builds here are forked from a process that has torch loaded already: real processes, killed by real signals,
-without the seconds that each start would take.
+Most builds are forked from a process that has torch loaded: real processes, killed by real signals.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Convention `described`: section 3.2 of Lu et al. (2024), step by step.
-
-Trees are written out where a step is about trees.
-"""
+"""Convention `described`: section 3.2 of Lu et al. (2024), step by step."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The documents: everything that can be named is named, everything that can run runs,
-and a reader's eyes are spared.
-"""
+"""The documents: everything that can be named is named, and everything that can run runs."""
 
 from __future__ import annotations
 
@@ -63,9 +61,7 @@ BLOCKS = tuple(blocks())
 
 
 def prose(text: str) -> str:
-    """What is read as sentences: no code, no tables, no headings, no comments;
-    every item of a list ends as a sentence does.
-    """
+    """What is read as sentences: no code, tables, headings or comments; an item of a list ends as a sentence does."""
     text = FENCE.sub("\n\n", text)
     lines = [line for line in text.splitlines() if not re.match(r"\s*(\||#|<!--|!\[|\[\^)", line)]
     text = re.sub(r"^\s*([-*]|\d+\.) ", "\n", "\n".join(lines), flags=re.M)

@@ -196,9 +196,7 @@ def test_the_place_itself_is_no_second_aspect_of_what_is_said_about_its_service(
 
 
 def test_the_shortest_dependency_path_decides_between_two_aspects(reader: Reader) -> None:
-    """Hand-made trees: the aspect with fewer arcs to the opinion wins over the one that stands nearer;
-    of two equal ones the nearer.
-    """
+    """The aspect with fewer arcs to the opinion wins over the nearer one; of two equal ones the nearer."""
     rules = {rule.name: rule for rule in reader.rules}
     far = replace(rules["shortest-path"], params={**rules["shortest-path"].params, "longest": 4})
     grammar = [rule for rule in reader.rules if not rule.kind.startswith(("pair-", "decision"))]

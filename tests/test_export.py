@@ -339,9 +339,7 @@ def whole(told: Facts, rows: Mapping[str, Iterable[ReviewRow]], changes: str) ->
 
 
 def files_of(rows: Mapping[str, list[ReviewRow]], told: Facts, edit: Callable[[Files], None] | None = None) -> Files:
-    """The files of a release; `edit` changes data or manifest before the checksums are taken,
-    so that these are right.
-    """
+    """The files of a release; `edit` changes data or manifest before the checksums are taken."""
     files = whole(told, rows, "# Changes\n")
     if edit:
         edit(files)

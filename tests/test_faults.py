@@ -1,9 +1,4 @@
-"""Whatever happens to a build or is given to it: found and named, never half-used, and going on afterwards gives what
-it should.
-
-Kills are in test_crash_safety.py, full disks and damaged databases in test_bad_input.py, hostile pages and sheets with
-those who make them.
-"""
+"""Whatever happens to a build: found and named, never half-used, and going on gives what it should."""
 
 from __future__ import annotations
 
@@ -336,9 +331,7 @@ def statements() -> Statements:
 
 
 def test_nothing_of_ours_reads_or_writes_a_pickle(statements: Statements) -> None:
-    """Weights are safetensors; what travels between processes of one build is the business of multiprocessing and dask
-    alone.
-    """
+    """Weights are safetensors; what travels between processes is the business of multiprocessing and dask."""
     forbidden = {"pickle", "cloudpickle", "dill", "joblib", "shelve", "marshal"}
     found = []
     for path, node, called in statements:
@@ -354,9 +347,7 @@ def test_nothing_of_ours_reads_or_writes_a_pickle(statements: Statements) -> Non
 
 
 def test_models_of_a_hub_are_loaded_in_one_place_that_runs_no_code_of_theirs(statements: Statements) -> None:
-    """`from_pretrained` of transformers stands in builder.learning.hub alone, weights only from safetensors;
-    CKIP's drivers load by themselves.
-    """
+    """`from_pretrained` stands in builder.learning.hub alone, with safetensors; CKIP's drivers load by themselves."""
     calls = [
         (path.relative_to(ROOT).as_posix(), ast.unparse(node))
         for path, node, called in statements

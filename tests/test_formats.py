@@ -1,6 +1,4 @@
-"""What goes out in another format comes back from it as it went, or is refused with a reason and counted.
-Whatever the text holds.
-"""
+"""What goes out in another format comes back as it went, or is refused with a reason and counted."""
 
 from __future__ import annotations
 
@@ -167,9 +165,7 @@ def test_each_line_format_is_written_as_its_own_tools_read_it() -> None:
 
 
 def test_the_published_loaders_split_our_lines_where_we_mean_them_to() -> None:
-    """ASTE-Data-V2's and PyABSA's code is `line.split("####")`, Span-ASTE's `line.split("#### #### ####")`;
-    tokens are `.split()`.
-    """
+    """They split lines at the first run of these marks, and tokens at white space."""
     for line, mark in (
         (research.dump_v2, "####"),
         (research.dump_pyabsa, "####"),

@@ -86,9 +86,7 @@ def test_what_a_label_stands_for(tmp_path: Path) -> None:
 
 @pytest.fixture
 def disputed(tmp_path: Path) -> tuple[Path, Pool]:
-    """amy and bo label everything; they differ in a label, in a correction,
-    and in a triplet that only bo found missing.
-    """
+    """amy and bo differ in a label, in a correction, and in a triplet that only bo found missing."""
     workdir, pool = pooled(tmp_path)
     yes = all_yes(pool)
     say(workdir, "amy", yes)

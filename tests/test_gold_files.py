@@ -1,6 +1,4 @@
-"""Annotation files: every format gives back what was put in, offsets survive emoji,
-and a bad row stops all of it with its number.
-"""
+"""Annotation files: every format gives back what was put in, and a bad row stops all of it with its number."""
 
 from __future__ import annotations
 
@@ -29,9 +27,7 @@ FORMAT_NAMES = list(FORMATS)
 
 
 def label_some(workdir: Path, pool: Pool, annotator: str = "amy") -> None:
-    """Every kind of answer: plain, corrected polarity, corrected spans (in pieces too), unsure, a note,
-    two missing triplets, a complete review.
-    """
+    """Every kind of answer: plain, corrected, unsure, a note, two missing triplets, a complete review."""
     soup, formula, meal, nothing, sweet = TEXTS
     staff = by_name(pool, soup, "店員態度")[1]
     said = {

@@ -224,9 +224,7 @@ def walk_to(browser: Browser, aspect: str) -> None:
 
 
 def _correct_and_add(browser: Browser, page: Page) -> None:
-    """Correct 湯頭 to 頭 by keys, undo it, then add (店員, 不好, NEG),
-    whose opinion stands in pieces behind an emoji of two code points.
-    """
+    """Correct 湯頭 to 頭 by keys, undo it, then add (店員, 不好, NEG), in pieces behind an emoji."""
     soup = by_name(page.pool, TEXTS[0], "湯頭")[1]
     browser.press("c", "ArrowRight", "a")
     assert "存成 saved as: YY" in browser.text("#verdict")

@@ -60,9 +60,7 @@ def test_the_same_seed_gives_the_same_pool_and_another_seed_another_order(tmp_pa
 
 
 def test_the_order_of_candidates_does_not_tell_who_proposed_them(tmp_path: Path) -> None:
-    """Over many seeds a candidate of the rules alone stands before one of the model alone about as often as after
-    it.
-    """
+    """Over many seeds one of the rules alone stands before one of the model alone about as often as after it."""
     workdir, before = work(tmp_path), 0
     for seed in range(60):
         pool = make_pool(workdir, PoolSettings(100, seed, "test")).pool
