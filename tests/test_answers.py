@@ -139,13 +139,10 @@ def test_questions_that_name_aspects_are_counted(tmp_path: Path) -> None:
         ),
         ("ID Quadruples\nR1 (湯,c,好,15.0#5.0)\n", r"a\.txt:2: .*valence 15\.0 is not between 1 and 9"),
         ("ID Quadruples\nR1 (湯,c,好)\n", r"a\.txt:2: no line of triplets"),
-        ("ID Quadruples\nR1 (湯,c,好,5.0#5.0)\nR1 (湯,c,好,5.0#5.0)\n", r"a\.txt:3: the id 'R1' stands twice"),
         (
             '[{"ID": "1", "Aspect": ["a", "b"], "Opinion": ["x"], "Intensity": ["5#5"]}]',
             r"a\.txt, item 1: cannot be read as dimabsa-2024",
         ),
-        ('[{"name": 1}]', r"a\.txt, item 1: a row with keys name; known: "),
-        ("\n", r"a\.txt: no rows"),
     ],
 )
 def test_what_cannot_be_read_is_named_with_its_line(tmp_path: Path, text: str, message: str) -> None:

@@ -100,10 +100,6 @@ def test_in_apc_the_other_aspects_of_a_sentence_are_kept_too() -> None:
         ("bio", "a\tO\n\n# id = 1\n\n", "line 3"),
         ("atepc", "a O -100\nb O\n", "line 2"),
         ("atepc", "alone\n\nb O -100\n", "line 1"),
-        ("apc", "a $T$ b\nx\n", "line 1"),
-        ("apc", "a b\nx\nPositive\n", "line 1"),
-        ("tsv", "sentence\tlabel\nabc\n", "line 2"),
-        ("tsv", "sentence\tlabel\n" + "a" * 200_000 + "\tx\n", "line 2"),
     ],
 )
 def test_a_line_that_is_not_of_the_format_is_named(name: str, content: str, where: str) -> None:

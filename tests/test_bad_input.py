@@ -342,14 +342,9 @@ CONFIGS: dict[str, tuple[str, str]] = {
         '[release]\ntrain_source = "A"\n',
         r'settings\.toml: release\.train_source = "A" is not among self_train\.variants, E',
     ),
-    "no version": ('[release]\nversion = "v1"\n', r'release\.version = "v1" is not MAJOR\.MINOR\.PATCH, such as'),
     "nothing to train on": (
         "[ingest]\ntest_share = 0.7\nvalid_share = 0.3\n",
         r"settings\.toml: ingest\.valid_share = 0\.3 is not a share that leaves some for train",
-    ),
-    "unknown backend": (
-        '[annotate]\nbackend = "magic"\n',
-        r"unknown NLP backend 'magic'; known: ckip, ckip-stanza, embedded",
     ),
 }
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import tiny_hub
 from click.testing import CliRunner
 from test_encoder import TEXTS, bases
 from test_reproduce import cache, cached
@@ -58,8 +57,6 @@ MAKERS: dict[str, Callable[[Path], object]] = {
     "bert": lambda folder: make_encoder(folder, "bert", TEXTS),
     "decoding bert": lambda folder: make_encoder(folder, "bert", TEXTS, is_decoder=True),
     "mt5": lambda folder: make_base(folder),
-    "gpt2": lambda folder: tiny_hub.save(folder, "gpt2"),
-    "bart": lambda folder: tiny_hub.save(folder, "bart"),
 }
 NO_ENCODER, NO_WRITER = "is no encoder; use a complete encoder such as", "is no encoder-decoder; use one such as"
 
@@ -68,11 +65,8 @@ NO_ENCODER, NO_WRITER = "is no encoder; use a complete encoder such as", "is no 
     ("profile", "kind", "why"),
     [
         ("encoder", "mt5", f"a 'mt5' model {NO_ENCODER} hfl/chinese-macbert-base"),
-        ("encoder", "bart", f"a 'bart' model {NO_ENCODER} hfl/chinese-macbert-base"),
-        ("encoder", "gpt2", f"a 'gpt2' model {NO_ENCODER} hfl/chinese-macbert-base"),
         ("encoder", "decoding bert", f"a 'bert' model {NO_ENCODER} hfl/chinese-macbert-base"),
         ("paper", "bert", f"a 'bert' model {NO_WRITER} google/mt5-base, google/mt5-small"),
-        ("paper", "gpt2", f"a 'gpt2' model {NO_WRITER} google/mt5-base, google/mt5-small"),
     ],
 )
 def test_a_base_of_another_class_is_refused_before_a_build(

@@ -132,7 +132,6 @@ def test_doctor_names_every_extra_that_a_user_may_want() -> None:
 @pytest.mark.parametrize(
     ("words", "start"),
     [
-        (("sql", "SELECT * FROM revews"), "no such table: revews; did you mean reviews? known: "),
         (("sql", "SELECT txt FROM reviews"), "no such column: txt; did you mean text? reviews has id, key, text"),
         (("query", "by-aspct"), "unknown query 'by-aspct'; did you mean by-aspect? known: "),
         (("augment", "synonim", "--release", "r"), "unknown augmentation method 'synonim'; did you mean synonym? "),

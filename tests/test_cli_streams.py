@@ -12,7 +12,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import Built, Command, environment
+from conftest import Built, Command, environment, run_python
 
 from builder.core.config import flat, resolve
 from builder.core.errors import InputError, WorkdirError
@@ -41,18 +41,11 @@ for words in json.loads(sys.argv[1]):
 TEXTS = '{"id": 1, "text": "湯頭很好喝"}\n{"id": 2, "text": "店員不親切"}\n'
 
 
-def run(*words: object, cwd: Path, given: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "builder", *map(str, words)],
-        cwd=cwd, env=environment(), input=given, capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
-
-
 # ---- streams
 
 
 def test_extract_reads_a_pipe_and_writes_standard_output(tmp_path: Path) -> None:
-    done = run("extract", "--input", "/dev/stdin", "--output", "-", cwd=tmp_path, given=TEXTS)
+    done = run_python("-m", "builder", "extract", "--input", "/dev/stdin", "--output", "-", cwd=tmp_path, given=TEXTS)
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [row["id"] for row in rows] == [1, 2]
@@ -62,7 +55,9 @@ def test_extract_reads_a_pipe_and_writes_standard_output(tmp_path: Path) -> None
 
 
 def test_extract_names_the_line_of_a_pipe_that_cannot_be_read(tmp_path: Path) -> None:
-    done = run("extract", "--input", "-", "--output", "-", cwd=tmp_path, given="\n" + TEXTS + "{\n")
+    done = run_python(
+        "-m", "builder", "extract", "--input", "-", "--output", "-", cwd=tmp_path, given="\n" + TEXTS + "{\n"
+    )
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith("builder: error: -:4: not a JSON line")
 

@@ -145,7 +145,7 @@ def test_a_reader_meets_every_command_on_a_page_that_people_wrote() -> None:
     assert missing == []
 
 
-def test_every_option_says_what_it_does_in_words_that_are_explained() -> None:
+def test_every_command_and_option_says_what_it_does_in_words_that_are_explained() -> None:
     options = [
         (name, option.opts[0], option.help or "")
         for name, command in commands.walk_commands(commands.cli)
@@ -153,6 +153,8 @@ def test_every_option_says_what_it_does_in_words_that_are_explained() -> None:
         if isinstance(option, click.Option) and not option.hidden
     ]
     assert [option for option in options if not option[2].endswith(".")] == []
+    summaries = [command.get_short_help_str(200) for _, command in commands.walk_commands(commands.cli)]
+    assert [text for text in summaries if len(text) > 50 or not text.endswith(".")] == []
     assert [option for option in options if re.search(r"\b(S_0|YN|NX|panel|told)\b", option[2])] == []
 
 

@@ -480,16 +480,8 @@ def test_what_a_page_says_is_read_once_and_what_a_person_says_every_time() -> No
 @pytest.mark.parametrize(
     ("kind", "word"),
     [
-        ("aspect", "上海"),
-        ("aspect", "夜裡"),
-        ("opinion", "此時"),
-        ("aspect", "長安路"),
-        ("aspect", "房間"),
-        ("aspect", "房間隔音"),
-        ("aspect", "老闆的魚"),
-        ("opinion", "不乾淨"),
-        ("opinion", "乾淨舒服"),
-        ("opinion", "vivace"),
+        *(("aspect", word) for word in ("上海", "夜裡", "長安路", "房間", "房間隔音", "老闆的魚")),
+        *(("opinion", word) for word in ("此時", "不乾淨", "乾淨舒服", "vivace")),
     ],
 )
 def test_names_times_known_words_and_what_rules_compose_are_not_proposed(kind: str, word: str) -> None:

@@ -66,8 +66,6 @@ def leave_a_pickle(folder: Path) -> None:
 CONFIGS: dict[str, tuple[Harm, str]] = {
     "kernels": (setting(use_kernels=True), "kernels from elsewhere .`use_kernels`"),
     "attention of a hub": (setting(attn_implementation="someone/attention"), "the attention 'someone/attention'"),
-    "attention that is a number": (setting(attn_implementation=5), "the attention 5"),
-    "quantisation that is a number": (setting(quantization_config=5), "a quantised network"),
     "unknown quantisation": (setting(quantization_config={"quant_method": "own"}), "a quantised network"),
     "nested quantisation": (setting(text_config={"quantization_config": {"quant_method": "x"}}), "a quantised network"),
     "own code": (setting(model_type="own", auto_map={"AutoConfig": "own.Config"}), "needs Python code of its own"),
@@ -77,9 +75,7 @@ CONFIGS: dict[str, tuple[Harm, str]] = {
     "depth": (file("config.json", b"[" * 100_000), "no readable model config"),
     "bytes": (file("config.json", b"\x00\xff"), "no readable model config"),
     "a size that is text": (setting(vocab_size="x"), "expected int, got str"),
-    "labels that are a list": (setting(id2label=[1]), "no readable model config"),
     "a type that is a list": (setting(model_type=["bert"]), "no readable model config"),
-    "a strange number format": (setting(dtype="nonsense"), "no readable model config"),
 }
 WEIGHTS: dict[str, tuple[Harm, str]] = {
     "nothing": (cut(0), "cannot be read, cut short perhaps"),
