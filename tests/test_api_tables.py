@@ -207,9 +207,7 @@ def test_a_stream_passes_what_is_missing_and_carries_ids() -> None:
 
 
 @pytest.mark.parametrize(("library", "call"), [("pandas", "to_pandas"), ("datasets", "to_dataset")])
-def test_without_the_library_the_message_says_what_to_install(
-    library: str, call: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_library_it_says_what_to_install(library: str, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(ConfigError, match=rf"Release\.{call} needs {library}; pip install .*{library}"):
         getattr(RELEASE, call)()

@@ -94,9 +94,7 @@ def test_strata_are_weighted_by_their_size_and_not_by_how_many_were_drawn() -> N
         ((1000, 0.5, 50), (1000, 0.5, 50), (1000, 0.5, 50)),
     ],
 )
-def test_intervals_of_stratified_samples_hold_the_truth_in_19_of_20_draws(
-    population: tuple[tuple[int, float, int], ...],
-) -> None:
+def test_intervals_of_strata_hold_the_truth_in_19_of_20_draws(population: tuple[tuple[int, float, int], ...]) -> None:
     random, held, draws = Random(1), 0, 1500
     truth = 100 * sum(size * share for size, share, _ in population) / sum(size for size, _, _ in population)
     for _ in range(draws):

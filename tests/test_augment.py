@@ -119,9 +119,7 @@ def test_constraints_want_labels_that_stand_apart() -> None:
         ("the {food} was delicious and we came at night", [("delicious", "not served")], None),
     ],
 )
-def test_constraints_hold_what_the_labels_of_a_sentence_need(
-    source: str, replaced: list[tuple[str, str]], reason: str | None
-) -> None:
+def test_constraints_hold_what_labels_need(source: str, replaced: list[tuple[str, str]], reason: str | None) -> None:
     made = sentence(source, "en")
     assert broken(make_trial(made, candidate(made, *replaced), cues_of("en"))) == reason
 

@@ -130,9 +130,7 @@ SOUND = {
         ("tsv", "a" * 200_000 + "\t0\n"),
     ],
 )
-def test_a_faulty_sentence_is_named_counted_and_left_out_alone(
-    tmp_path: Path, here: Command, name: str, faulty: str
-) -> None:
+def test_a_faulty_sentence_is_named_and_left_out_alone(tmp_path: Path, here: Command, name: str, faulty: str) -> None:
     tagged = name in ("bio", "atepc")
     gap = "\n" * tagged
     other = SOUND[name].replace("soup", "rice")
@@ -334,9 +332,7 @@ def test_a_file_goes_in_and_one_of_its_format_comes_out(tmp_path: Path, here: Co
     assert out.read_text("utf-8").startswith(train.read_text("utf-8"))
 
 
-def test_chinese_characters_of_a_file_are_words_to_a_method_and_characters_again_in_the_output(
-    tmp_path: Path, here: Command
-) -> None:
+def test_chinese_characters_are_words_to_a_method_and_characters_in_its_file(tmp_path: Path, here: Command) -> None:
     tags = dict.fromkeys("今天跟朋友去喝的ok湯很香", "O") | {"湯": "B"}
     lines = [
         f"{token}\t{tags[token[0]]}\n"

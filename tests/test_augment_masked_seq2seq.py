@@ -272,9 +272,7 @@ def test_beams_change_what_is_written_not_what_is_learnt_and_damaged_weights_are
         load(settings, sentences, Workplace(tmp_path))
 
 
-def test_a_training_that_was_cut_off_goes_on_to_the_same_weights(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_training_that_was_cut_off_ends_in_the_same_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "SAVE_STEPS", 1)
     sentences = tiny_hub.chinese()
     due = load(TINY, sentences, Workplace(tmp_path / "whole")).digest

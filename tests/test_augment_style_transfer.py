@@ -72,9 +72,7 @@ def mark_text(sentence: Sentence) -> str:
     return sentence.text[mark.start : mark.end]
 
 
-def test_the_attention_of_a_classifier_is_a_share_of_the_sentence_and_lies_on_the_word_it_learnt(
-    tmp_path: Path,
-) -> None:
+def test_the_attention_of_a_classifier_is_a_share_of_the_sentence_and_lies_on_a_word_learnt(tmp_path: Path) -> None:
     network = classifier(20, 2, 16, 1)
     draw = random.Random(1)
     items = []

@@ -46,9 +46,7 @@ METHODS: dict[str, Load] = {
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_candidates_depend_on_a_sentence_alone_and_a_model_is_found_again(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sentence_alone_decides_and_models_stay(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sentences = tiny_hub.chinese(opinions=False, labels=True)
     made = METHODS[name](sentences, Workplace(tmp_path / "model"))
     whole = list(made.propose(sentences, 3, 1))

@@ -95,9 +95,7 @@ FILES: dict[str, tuple[str, str | bytes, str]] = {
 """What ingest alone can say, and one of the files that readers refuse; the others are in test_sources.py."""
 
 
-def test_a_file_that_cannot_be_used_is_one_line_and_leaves_a_finished_build_finished(
-    built: Built, here: Command, tmp_path: Path
-) -> None:
+def test_a_file_that_cannot_be_used_is_one_line_and_harms_no_build(built: Built, here: Command, tmp_path: Path) -> None:
     workdir = built.copy(tmp_path)
     for name, content, message in FILES.values():
         source = write(tmp_path / name, content)
@@ -224,9 +222,7 @@ def test_gold_that_cannot_be_used_is_found_before_anything_is_trained(case: str,
         ({"valence": 2}, r"valence 2\.0 is not POS"),
     ],
 )
-def test_a_gold_triplet_that_cannot_be_is_named(
-    changed: dict[str, object], message: str, here: Command, tmp_path: Path
-) -> None:
+def test_impossible_gold_is_named(changed: dict[str, object], message: str, here: Command, tmp_path: Path) -> None:
     source = write(tmp_path / "in.csv", rows())
     triplet = {
         "aspect": "湯頭",
@@ -277,9 +273,7 @@ def test_a_damaged_working_directory_is_left_as_it_is(built: Built, here: Comman
 @pytest.mark.parametrize(
     "command", [("status",), ("resume",), ("explain", "x"), ("query", "summary"), ("sql", "SELECT 1"), ("run", "seed")]
 )
-def test_a_working_directory_without_a_build_says_how_to_begin_one(
-    command: tuple[str, ...], here: Command, tmp_path: Path
-) -> None:
+def test_a_folder_without_a_build_says_how_to_begin(command: tuple[str, ...], here: Command, tmp_path: Path) -> None:
     assert re.search(
         "no database here; run `builder build` first, or name it with --workdir",
         here(*command, "--workdir", tmp_path / "none").error,
@@ -298,9 +292,7 @@ def test_a_working_directory_without_a_build_says_how_to_begin_one(
         ("--out", "n" * 300, "choose a shorter name"),
     ],
 )
-def test_a_path_that_is_too_long_is_said_to_be_so(
-    option: str, name: str, fix: str, here: Command, tmp_path: Path
-) -> None:
+def test_a_path_that_is_too_long_is_said_so(option: str, name: str, fix: str, here: Command, tmp_path: Path) -> None:
     ran = here("build", write(tmp_path / "reviews.csv", rows()), option, tmp_path / name)
     assert ran.code == 2 and ran.err.strip().endswith(fix), ran.err
     assert "permission" not in ran.err
@@ -359,9 +351,7 @@ def test_a_config_that_is_not_right_is_one_line_and_makes_no_release(case: str, 
     assert not (tmp_path / "out").exists()
 
 
-def test_names_that_nobody_knows_are_answered_with_those_that_are_known(
-    built: Built, here: Command, tmp_path: Path
-) -> None:
+def test_names_that_nobody_knows_are_answered_with_known_ones(built: Built, here: Command, tmp_path: Path) -> None:
     texts = write(tmp_path / "in.jsonl", '{"id": 1, "text": "好吃"}\n')
     extract = ("extract", "--input", texts, "--output", tmp_path / "out.jsonl")
     cases: list[tuple[tuple[object, ...], str]] = [
@@ -457,9 +447,7 @@ CAN_MOUNT = pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk 
 
 @CAN_MOUNT
 @pytest.mark.parametrize("size", ["8k", "256k"])
-def test_a_disk_that_is_full_for_the_database_is_said_so_and_room_lets_the_build_go_on(
-    here: Command, tmp_path: Path, size: str
-) -> None:
+def test_a_disk_that_is_full_for_the_database_is_named_and_mended(here: Command, tmp_path: Path, size: str) -> None:
     source = write(
         tmp_path / "in.csv", HEAD + "".join(f"r{n},小木屋,5,第{n}碗{'湯頭濃郁' * 60}，服務親切\n" for n in range(600))
     )
@@ -494,7 +482,7 @@ def test_a_disk_that_is_full_for_temporary_files_is_said_so_and_room_lets_the_bu
 
 
 @CAN_MOUNT
-def test_a_disk_that_is_full_for_a_model_is_said_so_and_room_lets_the_build_go_on(
+def test_a_disk_that_is_full_for_a_model_is_named_and_room_mends_it(
     built: Built, here: Command, tmp_path: Path
 ) -> None:
     with small_disk(tmp_path / "disk", "20m") as disk:
@@ -529,9 +517,7 @@ def test_a_disk_that_is_full_for_the_release_leaves_none_and_resume_writes_it_wh
 
 
 @CAN_MOUNT
-def test_a_read_only_disk_for_the_working_directory_is_one_line_and_a_writable_one_goes_on(
-    built: Built, here: Command, tmp_path: Path
-) -> None:
+def test_a_read_only_disk_is_one_line_and_a_writable_one_goes_on(built: Built, here: Command, tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "800m") as disk:
         shutil.copytree(built.workdir, disk / "w")
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
@@ -542,9 +528,7 @@ def test_a_read_only_disk_for_the_working_directory_is_one_line_and_a_writable_o
         assert kept_stages(built, here, disk / "w") == 7
 
 
-def test_a_file_in_the_place_of_the_releases_is_found_before_the_work_begins(
-    built: Built, here: Command, tmp_path: Path
-) -> None:
+def test_a_file_in_place_of_the_releases_is_found_before_the_work(built: Built, here: Command, tmp_path: Path) -> None:
     out = write(tmp_path / "out", "a file")
     error = here("build", built.reviews, "--workdir", tmp_path / "w", "--out", out).error
     assert "releases cannot be written here" in error

@@ -86,9 +86,7 @@ def test_a_base_of_another_class_is_refused_before_a_build(
 
 
 @pytest.mark.parametrize("profile", ["rules", "embedded", "encoder", "paper"])
-def test_a_device_that_this_machine_lacks_is_refused_before_a_build(
-    profile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_device_that_is_not_here_stops_a_build(profile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the profile: whoever names a GPU wants it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("torch.cuda.device_count", lambda: 1)

@@ -201,9 +201,7 @@ def test_one_class_and_an_empty_set_are_refused(data: Path, tmp_path: Path, here
     assert "test labels that no training row has: 'Conflict'" in error
 
 
-def test_a_model_that_diverges_is_named_with_its_cell(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: Command
-) -> None:
+def test_a_diverging_model_is_named(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: Command) -> None:
     def wild(*arguments: object) -> object:
         return replace(configs(*arguments), rate=1e30)
 
@@ -396,9 +394,7 @@ class Fixed:
         return [tuple(Rewrite(one.id, (edit,)) for edit in self.edits) for one in asked]
 
 
-def test_rows_in_which_the_rules_no_longer_find_a_triplet_are_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_whose_triplet_no_rule_finds_now_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     soup, good = Element("湯", ((3, 4),)), Element("很好喝", ((4, 7),))
     told = (Triplet(soup, soup, good, good, "POS", 8.0),)
     row = BenchRow("r", "這家的湯很好喝", (Mark(3, 4), Mark(4, 7, "opinion")), triplets=told)

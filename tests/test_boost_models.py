@@ -77,9 +77,7 @@ def test_rare_words_are_counted_and_not_known() -> None:
     assert [vocabulary.number(word, UNKNOWN) for word in "abc"] == [SPECIAL, SPECIAL + 1, UNKNOWN]
 
 
-def test_the_surrogate_tells_the_polarity_of_each_aspect_from_what_stands_near_it(
-    surrogate: boost_embedded.Classes,
-) -> None:
+def test_the_surrogate_tells_each_polarity_from_what_stands_near_its_aspect(surrogate: boost_embedded.Classes) -> None:
     fresh = english(60, 3)
     assert right(surrogate.read(fresh)) > 0.9
     turned = [
@@ -144,9 +142,7 @@ def test_what_is_read_does_not_depend_on_what_is_read_with_it(surrogate: boost_e
         assert math.isclose(one.perplexity, other.perplexity, rel_tol=1e-3)
 
 
-def test_threads_change_nothing_of_what_is_read(
-    surrogate: boost_embedded.Classes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_threads_change_no_reading(surrogate: boost_embedded.Classes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boost_embedded, "READ", 64)
     before, fresh = torch.get_num_threads(), english(60, 9)
     assert replace(surrogate, threads=3).read(fresh) == surrogate.read(fresh)

@@ -573,9 +573,7 @@ def test_a_release_names_no_path_of_this_machine_and_holds_what_was_learnt(built
     assert any("D1" in triplet["sources"] for row in rows for triplet in row["triplets"])
 
 
-def test_lines_of_csv_end_as_pipes_end_them_and_a_carriage_return_in_a_cell_is_quoted(
-    built: Built, here: Command, tmp_path: Path
-) -> None:
+def test_lines_of_csv_end_in_newlines_and_a_return_is_quoted(built: Built, here: Command, tmp_path: Path) -> None:
     statement = "SELECT 'a' || char(13) || 'b' AS x, 'c,d' AS y"
     target = tmp_path / "rows.csv"
     assert here("sql", statement, "--workdir", built.workdir, "--output", target).code == 0

@@ -119,7 +119,7 @@ def test_csv_has_a_row_for_each_triplet_and_for_each_text_without_one(here: Comm
         assert "".join(row["text"][a:b] for a, b in json.loads(row["opinion_spans"])) == row["opinion"]
 
 
-def test_csv_that_would_repeat_a_long_text_without_end_is_refused(
+def test_csv_that_repeats_a_text_too_often_is_refused(
     here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(extract_output, "LARGEST_CSV", 6 * len(REVIEW) - 1)

@@ -98,9 +98,7 @@ def test_doctor_finds_this_installation_fit(here: Command, tmp_path: Path) -> No
     assert shown.endswith("builder can work here; what is marked - is optional.\n")
 
 
-def test_doctor_says_how_to_install_what_is_missing(
-    here: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_doctor_says_how_to_install_the_missing(here: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     present = setup.find_spec
     monkeypatch.setattr(setup, "find_spec", lambda name: None if name == "datasette" else present(name))
     out = here("doctor", "--workdir", tmp_path).out
@@ -109,9 +107,7 @@ def test_doctor_says_how_to_install_what_is_missing(
     assert "[inspect]'" in line
 
 
-def test_doctor_ends_with_code_1_where_builder_cannot_work(
-    here: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_doctor_ends_with_1_where_nothing_works(here: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     finding = Diagnosis("models", "broken", "the embedded models cannot be read", "install builder again")
     monkeypatch.setattr(setup, "_models", lambda: finding)
     ran = here("doctor", "--workdir", tmp_path)
@@ -138,9 +134,7 @@ def test_doctor_names_every_extra_that_a_user_may_want() -> None:
         (("run", "self-trian"), "unknown stage 'self-trian'; did you mean self_train? stages: "),
     ],
 )
-def test_a_name_that_there_is_not_is_answered_with_the_likeliest(
-    built: Built, here: Command, words: tuple[str, ...], start: str
-) -> None:
+def test_an_unknown_name_has_a_likely_one(built: Built, here: Command, words: tuple[str, ...], start: str) -> None:
     place = () if words[0] == "augment" else ("--workdir", built.workdir)
     assert here(*words, *place).error.startswith(start)
 

@@ -165,9 +165,7 @@ def test_show_config_is_toml_that_builds_the_same(here: Command, tmp_path: Path)
     assert re.search(r'^backend = "embedded"  # default$', ran.out, re.M)
 
 
-def test_status_is_a_line_a_stage_in_a_pipe_and_fits_a_terminal(
-    built: Built, here: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_status_is_a_line_a_stage_that_fits(built: Built, here: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = here("status", "--workdir", built.workdir, "--verbose").out.splitlines()
     assert len(lines) == 2 + len(pipeline.STAGES)
     assert max(map(len, lines)) > 100
@@ -184,9 +182,7 @@ def test_status_is_a_line_a_stage_in_a_pipe_and_fits_a_terminal(
 # ---- other datasets
 
 
-def test_a_build_of_another_dataset_does_not_replace_what_a_folder_holds(
-    built: Built, here: Command, tmp_path: Path
-) -> None:
+def test_a_build_of_another_dataset_replaces_nothing_of_a_folder(built: Built, here: Command, tmp_path: Path) -> None:
     workdir, out = built.copy(tmp_path), tmp_path / "releases"
     before = builds.remembered(workdir)
     other = tmp_path / "other.csv"
@@ -247,9 +243,7 @@ def test_datasets_that_share_a_folder_have_versions_of_their_own(built: Built, t
 # ---- lists of words
 
 
-def test_a_list_with_nothing_to_take_leaves_every_stage_done_and_says_why(
-    built: Built, here: Command, tmp_path: Path
-) -> None:
+def test_a_list_with_nothing_to_take_says_why_and_changes_nothing(built: Built, here: Command, tmp_path: Path) -> None:
     workdir = built.copy(tmp_path)
     words = tmp_path / "dishes.txt"
     words.write_text("牛肉麵\n", encoding="utf-8")
@@ -262,9 +256,7 @@ def test_a_list_with_nothing_to_take_leaves_every_stage_done_and_says_why(
     assert load_lexicon(overlays=overlays(workdir)).digest == load_lexicon().digest
 
 
-def test_a_list_of_another_kind_is_an_error_with_its_reasons_and_keeps_what_was_imported(
-    here: Command, tmp_path: Path
-) -> None:
+def test_a_list_of_another_kind_is_an_error_and_keeps_what_was_imported(here: Command, tmp_path: Path) -> None:
     good, bad = tmp_path / "list.txt", tmp_path / "bad" / "list.txt"
     bad.parent.mkdir()
     good.write_text("焗烤星空麵\n", encoding="utf-8")

@@ -43,9 +43,7 @@ def extractor(domain: str = "laptop") -> Extractor:
         ("2031X13很輕", ["2031X13"]),
     ],
 )
-def test_a_name_of_letters_and_digits_is_what_is_judged_but_measures_and_standards_are_not(
-    text: str, aspects: list[str]
-) -> None:
+def test_a_name_of_letters_and_digits_is_judged_but_no_measure_or_standard(text: str, aspects: list[str]) -> None:
     assert sorted(triplet.aspect.text for triplet in extractor()(text)) == aspects
 
 

@@ -224,9 +224,7 @@ def test_every_dataclass_of_settings_declares_its_limits_and_one_check_holds_the
 
 
 @pytest.mark.parametrize("key", GONE)
-def test_a_setting_that_is_gone_says_what_to_do_and_an_older_working_directory_is_read(
-    key: str, tmp_path: Path
-) -> None:
+def test_a_setting_that_is_gone_says_what_to_do_and_old_working_directories_are_read(key: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=f"unknown key '{key}'; leave it out: ") as raised:
         resolve(options={key: 3})
     assert GONE[key] in str(raised.value)

@@ -239,9 +239,7 @@ def test_every_script_that_the_results_name_is_there() -> None:
     assert {path for path in re.findall(r"tests/measure/\w+\.py", text) if not (ROOT / path).is_file()} == set()
 
 
-def test_the_tiers_of_tests_are_files_that_are_there_and_named_where_people_read(
-    request: pytest.FixtureRequest,
-) -> None:
+def test_the_tiers_of_tests_are_files_that_are_there_and_named_to_people(request: pytest.FixtureRequest) -> None:
     named = [name for names in TIERS.values() for name in names.split()]
     assert len(named) == len(set(named)), "a file is of one tier"
     assert [name for name in named if not (ROOT / "tests" / f"test_{name}.py").is_file()] == []

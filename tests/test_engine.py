@@ -343,9 +343,7 @@ def test_two_negators_leave_the_polarity_as_it_was(reader: Reader, text: str) ->
         ("紅茶帶點酸", "酸", "帶點酸"),
     ],
 )
-def test_a_degree_word_is_part_of_opinion_full_and_not_of_opinion(
-    reader: Reader, text: str, opinion: str, full: str
-) -> None:
+def test_a_degree_word_is_part_of_opinion_full_alone(reader: Reader, text: str, opinion: str, full: str) -> None:
     triplet = reader.one(text)
     assert (triplet.opinion.text, triplet.opinion_full.text) == (opinion, full)
 

@@ -136,9 +136,7 @@ TERM = st.text(st.sampled_from("湯頭服務好鹹不會[]A 5？！，\U00020bb7
 
 
 @given(st.lists(st.tuples(TERM, TERM, st.sampled_from(POLARITIES)), max_size=6))
-def test_what_the_paper_can_hold_comes_back_from_it_and_the_rest_is_refused(
-    told: list[tuple[str, str, Polarity]],
-) -> None:
+def test_what_the_paper_can_hold_comes_back_and_the_rest_is_refused(told: list[tuple[str, str, Polarity]]) -> None:
     listed = [plain(*one) for one in told]
     kept = [one for one in listed if research.paper_refused(one) is None]
     wanted = {(one.aspect.text, one.opinion.text, one.polarity) for one in kept}
@@ -265,9 +263,7 @@ GOOD = {"id": "1", "triplets": []}
         (["", " "], "rows.jsonl: no rows"),
     ],
 )  # fmt: skip
-def test_answers_that_cannot_be_read_are_named_with_their_line(
-    tmp_path: Path, rows: list[object], message: str
-) -> None:
+def test_answers_that_cannot_be_read_are_named_by_their_line(tmp_path: Path, rows: list[object], message: str) -> None:
     with pytest.raises(InputError) as caught:
         answers.load(written(tmp_path, *rows)).read()
     assert str(caught.value).replace(f"{tmp_path}/", "").startswith(message)
@@ -361,9 +357,7 @@ def test_the_card_says_what_the_judge_did_and_how_sure_a_score_is() -> None:
     assert SHIPPED_JUDGE not in card(facts(reviews()))
 
 
-def test_the_card_states_measured_quality_or_that_none_was_and_never_shows_agreement_with_the_rules_as_quality() -> (
-    None
-):
+def test_the_card_states_measured_quality_or_that_none_was_and_shows_no_agreement_as_quality() -> None:
     agreement = [("E0 against rules", "valid", "exact P", 93.3, 90.0, 95.0)]
     unmeasured = card(replace(facts(reviews()), metrics=agreement))
     assert f"## Quality\n\n{NOT_MEASURED}\n" in unmeasured
@@ -421,9 +415,7 @@ def test_the_card_explains_every_field_with_an_example_and_every_name_it_uses() 
         ),
     ],
 )
-def test_card_croissant_and_citation_claim_what_was_done_and_no_more(
-    source: str, panel: str, claims: str, denied: list[str]
-) -> None:
+def test_card_croissant_and_citation_claim_no_more(source: str, panel: str, claims: str, denied: list[str]) -> None:
     metrics = [("E0 against rules", "valid", "exact F1", 98.0, None, None)] if "together" in source else []
     small = replace(facts(reviews()), metrics=metrics)
     told = replace(small, panel=panel, splits=[replace(split, source=source) for split in small.splits])
@@ -526,9 +518,7 @@ def test_a_folder_that_is_no_release_is_an_error_and_no_fault(tmp_path: Path) ->
         ("manifest.json", b"{}", "manifest.json: its bytes have changed"),
     ],
 )
-def test_a_file_that_is_missing_added_or_changed_is_named(
-    tmp_path: Path, name: str, content: bytes | None, fault: str
-) -> None:
+def test_a_missing_added_or_changed_file_is_named(tmp_path: Path, name: str, content: bytes | None, fault: str) -> None:
     made = release(tmp_path, files_of(reviews(), facts(reviews())))
     if content is None:
         (made / name).unlink()
@@ -552,9 +542,7 @@ def test_a_file_that_is_missing_added_or_changed_is_named(
         (lambda sums: sums.upper().replace("README.MD", "README.md"), "README.md: its bytes have changed"),
     ],
 )  # fmt: skip
-def test_a_checksum_file_that_is_not_right_is_named_by_its_line(
-    tmp_path: Path, change: Callable[[str], str], fault: str
-) -> None:
+def test_a_wrong_checksum_file_is_named_by_its_line(tmp_path: Path, change: Callable[[str], str], fault: str) -> None:
     made = release(tmp_path, files_of(reviews(), facts(reviews())))
     sums = made / "SHA256SUMS"
     sums.write_text(change(sums.read_text(encoding="utf-8")), encoding="utf-8")

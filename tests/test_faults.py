@@ -64,9 +64,7 @@ def once(monkeypatch: pytest.MonkeyPatch, module: object, name: str, step: Calla
 # ---- what a build reads changes while it runs
 
 
-def test_a_lexicon_edited_in_the_middle_is_named_and_resume_uses_the_edited_one_throughout(
-    again: Build, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lexicon_edited_meanwhile_is_named_and_resume_uses_it(again: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = again.workdir / "lexicon" / "aspects"
 
     def edit() -> None:
@@ -82,18 +80,14 @@ def test_a_lexicon_edited_in_the_middle_is_named_and_resume_uses_the_edited_one_
     shutil.rmtree(again.workdir / "lexicon")
 
 
-def test_rules_edited_before_their_stage_are_named_by_the_worker_that_reads_them(
-    again: Build, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rules_edited_before_their_stage_are_named_by_its_worker(again: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     packed = seed.pack_words
     monkeypatch.setattr(seed, "pack_words", lambda context: (*packed(context)[:2], "then"))
     with pytest.raises(Exception, match="the rules changed while the build ran"):
         pipeline.run(again, until="seed", force=("seed",))
 
 
-def test_reviews_edited_while_they_are_read_are_named_and_nothing_of_them_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reviews_edited_while_they_are_read_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = tmp_path / "in.csv"
     source.write_text("text\n" + "".join(HAN.format(n=n) + "\n" for n in range(9)), encoding="utf-8")
     build = Build(tmp_path / "w", tmp_path / "out", (source,), resolve(options={"workers": 1}))

@@ -103,9 +103,7 @@ def is_one_line(error: ModelError, folder: Path) -> bool:
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_a_configuration_that_asks_for_more_than_a_class_of_transformers_is_refused(
-    name: str, bert: Path, tmp_path: Path
-) -> None:
+def test_a_configuration_that_asks_for_more_than_its_class_is_refused(name: str, bert: Path, tmp_path: Path) -> None:
     harm, what = CONFIGS[name]
     folder = shutil.copytree(bert, tmp_path / "model")
     harm(folder)
@@ -141,7 +139,7 @@ def test_a_network_that_its_weights_cannot_fill_is_not_begun(
 
 
 @pytest.mark.parametrize("type_of_model", ["bert", "own"])
-def test_code_beside_a_model_is_neither_run_nor_asked_for(
+def test_its_own_code_never_runs(
     type_of_model: str, bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A model of a known type is loaded by the class of transformers; another is refused without a question."""

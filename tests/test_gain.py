@@ -174,9 +174,7 @@ def test_a_row_without_a_text_is_named(here: Command, tmp_path: Path) -> None:
     assert "review a has no text" in ran.err
 
 
-def test_labels_of_a_users_own_table_are_located_and_what_is_not_in_the_text_is_counted(
-    here: Command, tmp_path: Path
-) -> None:
+def test_labels_of_a_users_table_are_located_and_what_no_text_holds_is_counted(here: Command, tmp_path: Path) -> None:
     rows = [json.loads(line) for line in write_gold(tmp_path / "gold.jsonl").read_text(encoding="utf-8").splitlines()]
     lines = ["text,aspect,opinion,polarity"]
     for row in rows:
@@ -263,9 +261,7 @@ def test_a_table_with_semicolons_and_a_sheet_of_other_letters_is_read_alike(here
         ("mine.json", b'\xef\xbb\xbf{"id": 1}', "mine.json:1: no gold row: it has no id with"),
     ],
 )
-def test_a_file_that_holds_no_labels_says_what_it_lacks(
-    name: str, content: bytes, fault: str, here: Command, tmp_path: Path
-) -> None:
+def test_a_file_without_labels_is_told(name: str, content: bytes, fault: str, here: Command, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     ran = here("gain", "--gold", tmp_path / name)
     assert ran.code == 2 and fault in ran.err, ran.err

@@ -24,6 +24,8 @@ from builder.store import db, gold, pools
 from builder.teaching.labelling import export, import_labels, opened
 
 FORMAT_NAMES = list(FORMATS)
+Labelled = tuple[Path, Path, Pool]
+"""(working directory with labels of amy, the same without, pool)."""
 
 
 def label_some(workdir: Path, pool: Pool, annotator: str = "amy") -> None:
@@ -63,8 +65,7 @@ def everything(workdir: Path, pool: str, annotator: str = "amy") -> object:
 
 
 @pytest.fixture(scope="module")
-def labelled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Pool]:
-    """(working directory with labels of amy, the same without, pool)."""
+def labelled(tmp_path_factory: pytest.TempPathFactory) -> Labelled:
     folder = tmp_path_factory.mktemp("labelled")
     workdir, pool = pooled(folder)
     shutil.copytree(workdir, folder / "bare")
@@ -73,9 +74,7 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Pool
 
 
 @pytest.mark.parametrize("name", FORMAT_NAMES)
-def test_what_is_exported_with_labels_comes_back_the_same(
-    name: str, labelled: tuple[Path, Path, Pool], tmp_path: Path
-) -> None:
+def test_what_is_exported_with_labels_comes_back_the_same(name: str, labelled: Labelled, tmp_path: Path) -> None:
     workdir, bare, pool = labelled
     shutil.copytree(bare, tmp_path / "w")
     file = tmp_path / f"file{name}"
@@ -91,7 +90,7 @@ def test_what_is_exported_with_labels_comes_back_the_same(
 
 
 @pytest.mark.parametrize("name", FORMAT_NAMES)
-def test_an_untouched_file_holds_no_label(name: str, labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
+def test_an_untouched_file_holds_no_label(name: str, labelled: Labelled, tmp_path: Path) -> None:
     _, bare, pool = labelled
     file = tmp_path / f"file{name}"
     assert export(bare, None, file) == (pool.id, 10)
@@ -102,14 +101,14 @@ def test_an_untouched_file_holds_no_label(name: str, labelled: tuple[Path, Path,
 @pytest.mark.parametrize(
     "name", [name for name in FORMAT_NAMES if name != ".xlsx"]
 )  # a workbook holds the time it was made
-def test_two_exports_are_the_same_bytes(name: str, labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
+def test_two_exports_are_the_same_bytes(name: str, labelled: Labelled, tmp_path: Path) -> None:
     files = [tmp_path / f"{n}{name}" for n in "ab"]
     for file in files:
         export(labelled[0], None, file, "amy")
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
-def test_no_cell_of_a_sheet_starts_as_a_formula_does(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
+def test_no_cell_of_a_sheet_starts_as_a_formula_does(labelled: Labelled, tmp_path: Path) -> None:
     from openpyxl import load_workbook
 
     for name in ("csv", "xlsx"):
@@ -144,7 +143,7 @@ def test_an_offset_inside_a_character_is_refused() -> None:
         from_utf16("\U0001f35c湯", [1])
 
 
-def test_label_studio_counts_utf16_units(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
+def test_label_studio_counts_utf16_units(labelled: Labelled, tmp_path: Path) -> None:
     soup = TEXTS[0]
     export(labelled[1], None, tmp_path / "a.json")
     tasks = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
@@ -155,7 +154,7 @@ def test_label_studio_counts_utf16_units(labelled: tuple[Path, Path, Pool], tmp_
     assert value["start"] != soup.index("店員態度")
 
 
-def test_label_studio_gets_its_labelling_config(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
+def test_label_studio_gets_its_labelling_config(labelled: Labelled, tmp_path: Path) -> None:
     from xml.etree import ElementTree
 
     export(labelled[1], None, tmp_path / "a.json")
@@ -171,7 +170,7 @@ def test_label_studio_gets_its_labelling_config(labelled: tuple[Path, Path, Pool
     assert {one["from_name"] for one in results} | {one["to_name"] for one in results} <= known
 
 
-def test_label_studio_names_several_annotators_itself(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
+def test_label_studio_names_several_annotators_itself(labelled: Labelled, tmp_path: Path) -> None:
     _, bare, pool = labelled
     shutil.copytree(bare, tmp_path / "w")
     file = tmp_path / "a.json"
@@ -199,7 +198,7 @@ def test_label_studio_names_several_annotators_itself(labelled: tuple[Path, Path
 Edit = Callable[[list[dict[str, str]]], None]
 
 
-def edited(folder: Path, labelled: tuple[Path, Path, Pool], edit: Edit) -> tuple[Path, Path]:
+def edited(folder: Path, labelled: Labelled, edit: Edit) -> tuple[Path, Path]:
     """(working directory, a sheet of its pool as `edit` leaves it)."""
     shutil.copytree(labelled[1], folder / "w")
     file = folder / "sheet.csv"
@@ -274,9 +273,7 @@ FAULTS: dict[str, tuple[Edit, str]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_bad_row_is_told_with_its_number_and_nothing_is_imported(
-    fault: str, labelled: tuple[Path, Path, Pool], tmp_path: Path
-) -> None:
+def test_a_bad_row_is_told_and_nothing_is_imported(fault: str, labelled: Labelled, tmp_path: Path) -> None:
     edit, message = FAULTS[fault]
 
     def both(rows: list[dict[str, str]]) -> None:
@@ -296,7 +293,7 @@ def test_a_bad_row_is_told_with_its_number_and_nothing_is_imported(
     assert everything(workdir, labelled[2].id) == ({}, set())
 
 
-def test_every_bad_row_is_told(labelled: tuple[Path, Path, Pool], tmp_path: Path, here: Command) -> None:
+def test_every_bad_row_is_told(labelled: Labelled, tmp_path: Path, here: Command) -> None:
     def edit(rows: list[dict[str, str]]) -> None:
         for row in rows[:4]:
             row["label"] = "maybe" if row["candidate"] else row["label"]
@@ -309,15 +306,13 @@ def test_every_bad_row_is_told(labelled: tuple[Path, Path, Pool], tmp_path: Path
     assert [int(line.split("row ")[1].split(":")[0]) for line in ran.err.splitlines()[:-1]] == bad
 
 
-def test_a_sheet_of_another_pool_is_refused(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
+def test_a_sheet_of_another_pool_is_refused(labelled: Labelled, tmp_path: Path) -> None:
     workdir, file = edited(tmp_path, labelled, put("湯頭", pool="0123456789ab", label="YY"))
     with pytest.raises(InputError, match="belongs to pool '0123456789ab', not to "):
         import_labels(workdir, None, file, "amy")
 
 
-def test_two_different_labels_of_a_candidate_in_one_sheet_are_refused(
-    labelled: tuple[Path, Path, Pool], tmp_path: Path
-) -> None:
+def test_two_different_labels_of_a_candidate_in_one_sheet_are_refused(labelled: Labelled, tmp_path: Path) -> None:
     def edit(rows: list[dict[str, str]]) -> None:
         at(rows, "湯頭")["label"] = "YY"
         rows.append(at(rows, "湯頭") | {"label": "NX"})
@@ -332,7 +327,7 @@ IN_RIGHT = {"aspect": "", "opinion": "", "polarity": "", "right_aspect": "餐點
 
 @pytest.mark.parametrize("cells", [{"label": "missing", "aspect": "餐點@10-12"}, {**IN_RIGHT, "right_polarity": "POS"}])
 def test_a_missing_triplet_may_be_written_in_plain_words_and_where_corrections_stand(
-    cells: dict[str, str], labelled: tuple[Path, Path, Pool], tmp_path: Path
+    cells: dict[str, str], labelled: Labelled, tmp_path: Path
 ) -> None:
     workdir, file = edited(tmp_path, labelled, added(**cells))
     done = import_labels(workdir, None, file, "amy")
@@ -341,7 +336,7 @@ def test_a_missing_triplet_may_be_written_in_plain_words_and_where_corrections_s
     assert list(found) == [("r3", (((10, 12),), ((12, 15),), "POS"))]
 
 
-def test_semicolons_of_a_spreadsheet_are_read(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
+def test_semicolons_of_a_spreadsheet_are_read(labelled: Labelled, tmp_path: Path) -> None:
     workdir, file = edited(tmp_path, labelled, put("湯頭", label="yy"))
     with file.open(encoding="utf-8-sig", newline="") as handle:
         rows = list(csv.reader(handle))
@@ -350,7 +345,7 @@ def test_semicolons_of_a_spreadsheet_are_read(labelled: tuple[Path, Path, Pool],
     assert import_labels(workdir, None, file, "amy").labels == 1
 
 
-def test_a_file_that_is_there_is_not_written_over(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
+def test_a_file_that_is_there_is_not_written_over(labelled: Labelled, tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("somebody's work", encoding="utf-8")
     with pytest.raises(InputError, match="may hold labels"):
@@ -383,7 +378,7 @@ def test_a_file_that_is_there_is_not_written_over(labelled: tuple[Path, Path, Po
     ids=lambda value: str(value)[:30],
 )
 def test_a_file_that_is_no_sheet_is_refused(
-    name: str, content: bytes, message: str, labelled: tuple[Path, Path, Pool], tmp_path: Path
+    name: str, content: bytes, message: str, labelled: Labelled, tmp_path: Path
 ) -> None:
     file = tmp_path / name
     file.write_bytes(content)
@@ -393,7 +388,7 @@ def test_a_file_that_is_no_sheet_is_refused(
 
 @pytest.mark.parametrize("record", [{"data": 3}, {"annotations": 3, "data": {}}])
 def test_a_record_that_no_tool_wrote_is_a_fault_or_belongs_to_no_pool(
-    record: object, labelled: tuple[Path, Path, Pool], tmp_path: Path
+    record: object, labelled: Labelled, tmp_path: Path
 ) -> None:
     file = tmp_path / "a.json"
     file.write_text(json.dumps([record]), encoding="utf-8")
@@ -406,9 +401,7 @@ def test_a_record_that_no_tool_wrote_is_a_fault_or_belongs_to_no_pool(
         assert "broken record" in str(done.faults[0])
 
 
-def test_who_filled_in_a_sheet_must_be_said_and_cannot_be_a_machine(
-    labelled: tuple[Path, Path, Pool], tmp_path: Path
-) -> None:
+def test_who_filled_in_a_sheet_must_be_said_and_cannot_be_a_machine(labelled: Labelled, tmp_path: Path) -> None:
     workdir, file = edited(tmp_path, labelled, put("湯頭", label="YY"))
     for name, message in (
         ("", "--annotator"),
@@ -437,17 +430,13 @@ def test_the_format_is_told_by_the_ending() -> None:
         format_of(Path("a.jsonl"))
 
 
-def test_the_export_of_label_studio_that_drops_relations_is_refused(
-    labelled: tuple[Path, Path, Pool], tmp_path: Path
-) -> None:
+def test_the_export_of_label_studio_that_drops_relations_is_refused(labelled: Labelled, tmp_path: Path) -> None:
     (tmp_path / "min.json").write_text('[{"text": "x", "pool": "p", "annotation_id": 3}]', encoding="utf-8")
     with pytest.raises(InputError, match="JSON-MIN, which drops relations"):
         import_labels(labelled[1], None, tmp_path / "min.json", "amy")
 
 
-def test_candidates_that_a_file_does_not_hold_are_still_open(
-    labelled: tuple[Path, Path, Pool], tmp_path: Path, here: Command
-) -> None:
+def test_candidates_that_a_file_does_not_hold_are_still_open(labelled: Labelled, tmp_path: Path, here: Command) -> None:
     """Label Studio can export the annotated tasks alone."""
     _, bare, pool = labelled
     shutil.copytree(bare, tmp_path / "w")
