@@ -357,7 +357,7 @@ def test_a_release_that_fails_verify_is_refused(parent: Path, tmp_path: Path, he
         (["synonym", "--release", "nowhere"], "no manifest.json here"),
     ],
 )
-def test_what_cannot_be_is_one_line(parent: Path, tmp_path: Path, here: Command, words: list[str], told: str) -> None:
+def test_bad_requests_are_one_line(parent: Path, tmp_path: Path, here: Command, words: list[str], told: str) -> None:
     given = [str(parent) if word == "R" else word for word in words]
     assert told in here("augment", *given, "--workdir", tmp_path, "--out", tmp_path / "out").error
 

@@ -447,7 +447,7 @@ CAN_MOUNT = pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk 
 
 @CAN_MOUNT
 @pytest.mark.parametrize("size", ["8k", "256k"])
-def test_a_disk_that_is_full_for_the_database_is_named_and_mended(here: Command, tmp_path: Path, size: str) -> None:
+def test_a_disk_full_for_the_database_is_named_and_room_mends_it(here: Command, tmp_path: Path, size: str) -> None:
     source = write(
         tmp_path / "in.csv", HEAD + "".join(f"r{n},小木屋,5,第{n}碗{'湯頭濃郁' * 60}，服務親切\n" for n in range(600))
     )
@@ -482,9 +482,7 @@ def test_a_disk_that_is_full_for_temporary_files_is_said_so_and_room_lets_the_bu
 
 
 @CAN_MOUNT
-def test_a_disk_that_is_full_for_a_model_is_named_and_room_mends_it(
-    built: Built, here: Command, tmp_path: Path
-) -> None:
+def test_a_disk_full_for_a_model_is_named_and_room_mends_it(built: Built, here: Command, tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "20m") as disk:
         places = ("--workdir", disk / "w", "--out", tmp_path / "out")
         ran = here("build", built.reviews, *places, *settings(evaluate__gold=str(built.gold)))

@@ -119,9 +119,7 @@ def test_csv_has_a_row_for_each_triplet_and_for_each_text_without_one(here: Comm
         assert "".join(row["text"][a:b] for a, b in json.loads(row["opinion_spans"])) == row["opinion"]
 
 
-def test_csv_that_repeats_a_text_too_often_is_refused(
-    here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_csv_of_a_text_repeated_too_often_fails(here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extract_output, "LARGEST_CSV", 6 * len(REVIEW) - 1)
     assert here("extract", REVIEW, "--output", tmp_path / "out.csv").error == (
         "text 1 and its 2 triplets would take 0 MB in a CSV; write JSON lines: --output FILE.jsonl, or --format jsonl"

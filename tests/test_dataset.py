@@ -82,9 +82,7 @@ def test_a_new_working_directory_goes_on_with_the_dataset_whose_reviews_it_has(m
     assert [path.name for path in sorted(shelf.glob("v*"))] == ["v0.1.0", "v0.2.0"], more.err
 
 
-def test_a_build_without_a_change_keeps_the_last_version_and_says_so(
-    make: Build, here: Command, tmp_path: Path
-) -> None:
+def test_a_build_without_change_keeps_the_last_version_and_says_so(make: Build, here: Command, tmp_path: Path) -> None:
     source, workdir, shelf = write(tmp_path / "in.csv", 0), tmp_path / "w", tmp_path / "releases"
     make(source, "--workdir", workdir)
     again = make(source, "--workdir", workdir, "--set", "seed=14", "--verbose")

@@ -139,9 +139,7 @@ def test_a_network_that_its_weights_cannot_fill_is_not_begun(
 
 
 @pytest.mark.parametrize("type_of_model", ["bert", "own"])
-def test_its_own_code_never_runs(
-    type_of_model: str, bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_own_code_is_not_run(type_of_model: str, bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model of a known type is loaded by the class of transformers; another is refused without a question."""
 
     def ask(*_: object) -> str:

@@ -198,14 +198,18 @@ def test_label_studio_names_several_annotators_itself(labelled: Labelled, tmp_pa
 Edit = Callable[[list[dict[str, str]]], None]
 
 
+def read_sheet(file: Path) -> list[dict[str, str]]:
+    with file.open(encoding="utf-8-sig", newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
 def edited(folder: Path, labelled: Labelled, edit: Edit) -> tuple[Path, Path]:
     """(working directory, a sheet of its pool as `edit` leaves it)."""
     shutil.copytree(labelled[1], folder / "w")
     file = folder / "sheet.csv"
     export(folder / "w", None, file)
-    with file.open(encoding="utf-8-sig", newline="") as handle:
-        reader = csv.DictReader(handle)
-        rows, names = list(reader), list(reader.fieldnames or ())
+    rows = read_sheet(file)
+    names = list(rows[0])
     edit(rows)
     with file.open("w", encoding="utf-8-sig", newline="") as handle:
         writer = csv.DictWriter(handle, names)
@@ -236,40 +240,38 @@ def added(**cells: str) -> Edit:
 
 FAULTS: dict[str, tuple[Edit, str]] = {
     "an unknown label": (put("湯頭", label="Y"), "unknown label 'Y'; write YY, YN, NX or unsure, or leave it empty"),
-    "an unknown polarity": (put("湯頭", label="YN", right_polarity="好"),
-    "unknown polarity '好'; write POS, NEG or NEU (正面, 負面, "
-        "中性)"),
-    "YY with another polarity": (put("湯頭", label="YY", right_polarity="NEG"),
-    "YY says that the polarity is right, but the right polarity given is "
-        "NEG"),
-    "YN with the same polarity": (put("湯頭", label="YN", right_polarity="POS"),
-    "YN says that POS is wrong, but the right polarity given is "
-        "POS"),
-    "a correction without a "
-    "label": (put("湯頭", right_polarity="NEG"), "a correction without a label; write YY, YN or NX into "
-        "`label`"),
+    "an unknown polarity": (
+        put("湯頭", label="YN", right_polarity="好"),
+        "unknown polarity '好'; write POS, NEG or NEU (",
+    ),
+    "YY of another polarity": (
+        put("湯頭", label="YY", right_polarity="NEG"),
+        "right, but the right polarity given is NEG",
+    ),
+    "YN of the same polarity": (
+        put("湯頭", label="YN", right_polarity="POS"),
+        "wrong, but the right polarity given is POS",
+    ),
+    "a correction alone": (put("湯頭", right_polarity="NEG"), "a correction without a label; write YY, YN or NX into"),
     "words that are not there": (put("湯頭", label="NX", right_aspect="湯底"), "'湯底' does not stand in the review"),
-    "places that do not fit": (put("湯頭", label="YY", right_aspect="湯頭@2-4"),
-    "'湯頭' does not stand at 2-4, which is "
-        "'頭濃'"),
-    "places beyond the text": (put("湯頭", label="YY", right_aspect="湯頭@100-102"), "'湯頭' does not stand at "
-        "100-102"),
-    "a candidate that is not "
-    "there": (put("湯頭", candidate="99"), "no candidate '99' in this pool; candidates are 1 to "
-        "10"),
+    "another place": (
+        put("湯頭", label="YY", right_aspect="湯頭@2-4"),
+        "'湯頭' does not stand at 2-4, which is '頭濃'",
+    ),
+    "a place beyond": (put("湯頭", label="YY", right_aspect="湯頭@100-102"), "'湯頭' does not stand at 100-102"),
+    "no candidate": (put("湯頭", candidate="99"), "no candidate '99' in this pool; candidates are 1 to 10"),
     "a candidate of another review": (put("湯頭", review="r2"), "belongs to review 'r1', not 'r2'"),
     "a sheet sorted by one column": (put("湯頭", aspect="飲料"), "the aspect is '飲料', that of candidate"),
     "another text": (put("湯頭", text="別的評論"), "the text is not that of the review"),
     "a label without a candidate": (put("湯頭", candidate="", label="YN"), "label 'YN' on a row that is no candidate"),
     "a missing triplet without polarity": (added(polarity=""), "no polarity; write POS, NEG or NEU"),
     "a missing triplet in an unknown review": (added(review="r9"), "no review 'r9' in this pool"),
-    "a missing triplet whose place is "
-    "unclear": (added(aspect="餐點"), "'餐點' stands 3 times in the review; write which one: "
-        "餐點@0-2 (it is at 0-2, 5-7, 10-12)"),
-    "a missing triplet that is a "
-    "candidate": (added(aspect="餐點@5-7", opinion="便宜"), "not missing; label that row YY "
-        "instead"),
-}  # fmt: skip
+    "a missing triplet somewhere": (
+        added(aspect="餐點"),
+        "'餐點' stands 3 times in the review; write which one: 餐點@0-2",
+    ),
+    "a missing candidate": (added(aspect="餐點@5-7", opinion="便宜"), "not missing; label that row YY instead"),
+}
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -283,12 +285,10 @@ def test_a_bad_row_is_told_and_nothing_is_imported(fault: str, labelled: Labelle
     workdir, file = edited(tmp_path, labelled, both)
     done = import_labels(workdir, None, file, "amy")
     assert [message in str(one) for one in done.faults] == [True], done.faults
-    with file.open(encoding="utf-8-sig", newline="") as handle:
-        after = list(csv.reader(handle))
     export(workdir, None, tmp_path / "before.csv")
-    with (tmp_path / "before.csv").open(encoding="utf-8-sig", newline="") as handle:
-        before = [*csv.reader(handle), []]
-    differ = [n for n, (old, new) in enumerate(zip(before, after, strict=False), 1) if old != new and "'+麵" not in old]
+    before, after = [*read_sheet(tmp_path / "before.csv"), {}], read_sheet(file)
+    pairs = enumerate(zip(before, after, strict=False), 2)
+    differ = [n for n, (old, new) in pairs if old != new and old.get("aspect") != "'+麵"]
     assert str(done.faults[0]).startswith(f"sheet.csv row {differ[0]}: ")
     assert everything(workdir, labelled[2].id) == ({}, set())
 
@@ -299,8 +299,7 @@ def test_every_bad_row_is_told(labelled: Labelled, tmp_path: Path, here: Command
             row["label"] = "maybe" if row["candidate"] else row["label"]
 
     workdir, file = edited(tmp_path, labelled, edit)
-    with file.open(encoding="utf-8-sig", newline="") as handle:
-        bad = [n for n, row in enumerate(csv.DictReader(handle), 2) if row["label"] == "maybe"]
+    bad = [n for n, row in enumerate(read_sheet(file), 2) if row["label"] == "maybe"]
     ran = here("annotate", "import", file, "--annotator", "amy", "--workdir", workdir)
     assert f"{len(bad)} bad rows, listed above; nothing was imported" in ran.error
     assert [int(line.split("row ")[1].split(":")[0]) for line in ran.err.splitlines()[:-1]] == bad

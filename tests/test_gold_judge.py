@@ -366,9 +366,7 @@ def test_an_answer_without_end_is_cut_off() -> None:
               '{"prompt_tokens": -5, "completion_tokens": true}', '{"prompt_tokens": 1e400}'],
 )  # fmt: skip
 def test_tokens_that_are_no_numbers_are_not_counted(usage: str) -> None:
-    text = '{"choices": [{"message": {"content": "YY"}}], "usage": ' + usage + "}"
-    with serving(lambda number, payload: (200, {}, text, 0)) as server:
-        (outcome,) = answers(Endpoint(server.url, retries=0))
+    outcome = answer_to('{"choices": [{"message": {"content": "YY"}}], "usage": ' + usage + "}")
     if isinstance(outcome, Reply):
         assert (outcome.content, outcome.prompt_tokens, outcome.completion_tokens) == ("YY", None, None)
     else:
@@ -377,15 +375,12 @@ def test_tokens_that_are_no_numbers_are_not_counted(usage: str) -> None:
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "9" * 10_000, '{"choices": {}}', '{"choices": [{"message": 5}]}'])
 def test_a_body_that_is_no_completion_is_a_broken_answer(text: str) -> None:
-    with serving(lambda number, payload: (200, {}, text, 0)) as server:
-        (outcome,) = answers(Endpoint(server.url, retries=0))
+    outcome = answer_to(text)
     assert isinstance(outcome, Failure) and outcome.reason == "broken answer"
 
 
 def test_half_an_emoji_in_an_answer_can_be_stored() -> None:
-    text = '{"choices": [{"message": {"content": "YY \\ud83c"}}]}'
-    with serving(lambda number, payload: (200, {}, text, 0)) as server:
-        (outcome,) = answers(Endpoint(server.url, retries=0))
+    outcome = answer_to('{"choices": [{"message": {"content": "YY \\ud83c"}}]}')
     assert isinstance(outcome, Reply) and outcome.content == "YY ?"
 
 
@@ -395,6 +390,12 @@ def answers(endpoint: Endpoint) -> list[Reply | Failure]:
     question = Question({"model": "m", "messages": [{"role": "user", "content": "湯很鹹"}]}, (1,), "h")
     ask(endpoint, [question], outcomes.append)
     return outcomes
+
+
+def answer_to(body: str) -> Reply | Failure:
+    with serving(lambda number, payload: (200, {}, body, 0)) as server:
+        (outcome,) = answers(Endpoint(server.url, retries=0))
+    return outcome
 
 
 @pytest.mark.parametrize("status", [200, 400])

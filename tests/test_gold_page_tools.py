@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from chromium import Browser
 from goldwork import TEXTS, by_name, pooled
-from test_gold_page import Page, served, walk_to
+from test_gold_page import Page, served, shown, walk_to
 
 from builder.core.records import Label
 from builder.pages.annotation_page import DatabaseBook
 from builder.teaching.labelling import opened
 
+__all__ = ["shown"]
 pytest.importorskip("uvicorn", reason="the extra annotate is not installed")
-
-
-@pytest.fixture
-def shown(tmp_path: Path, browser: Browser) -> Iterator[Page]:
-    """A new pool, which the browser shows."""
-    with served(*pooled(tmp_path)) as page:
-        browser.open(page.address)
-        yield page
 
 
 def drag(browser: Browser, box: str, start: int, end: int, *, beyond: tuple[int, int] = (4, 0)) -> None:
