@@ -74,12 +74,8 @@ def test_what_is_exported_to_a_tool_for_annotation_is_read_as_answers(tmp_path: 
 
 
 def test_what_people_submitted_in_argilla_goes_before_what_was_suggested(tmp_path: Path) -> None:
-    row = {
-        "review": "R1",
-        "text": "湯頭好喝",
-        "triplets.suggestion": "",
-        "triplets.responses": ["湯頭@0-2 | 好喝@2-4 | POS"],
-    }
+    row = {"review": "R1", "text": "湯頭好喝", "triplets.suggestion": ""}
+    row |= {"triplets.responses": ["湯頭@0-2 | 好喝@2-4 | POS"]}
     row |= {"triplets.responses.users": ["u1"], "triplets.responses.status": ["submitted"]}
     assert answers.load(written(tmp_path, json.dumps([row]))).read().answers == {"R1": [("湯頭", "好喝", "POS")]}
     row["triplets.responses.status"] = ["draft"]

@@ -238,9 +238,7 @@ def test_a_folder_without_wordnet_is_said_so(tmp_path: Path, net: Path) -> None:
 
 def test_without_wordnet_english_synonyms_say_how_to_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(synonym.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(
-        ResourceError, match=r"English synonyms need WordNet; name .* by synonym.wordnet, or pip install"
-    ):
+    with pytest.raises(ResourceError, match=r"synonyms need WordNet; name .* by synonym.wordnet, or pip install"):
         synonym.installed_wordnet()
 
 

@@ -276,9 +276,7 @@ def resealed(child: Path, to: Path, row: dict[str, Any], **about: object) -> Pat
     shutil.copytree(child, made)
     path = made / "data" / "train-marked.jsonl"
     rows = layer(made)
-    path.write_text(
-        "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in [rows[0] | row, *rows[1:]]), encoding="utf-8"
-    )
+    path.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in [rows[0] | row, *rows[1:]]), "utf-8")
     told = json.loads((made / "manifest.json").read_text("utf-8"))
     told["augmentations"] = told["augmentations"] | about if "marked" not in about else about["marked"]
     (made / "manifest.json").write_text(json.dumps(told), encoding="utf-8")

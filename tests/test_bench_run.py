@@ -231,9 +231,7 @@ def test_files_of_every_kind_are_read(tmp_path: Path) -> None:
     assert [(row.text, row.label) for row in reading.load(tsv, "tc").rows] == [("so good", "1"), ("so bad", "0")]
     atepc = tmp_path / "a.atepc"
     block = "the O -100\nhot B-ASP {}\nsoup I-ASP {}\nand O -100\ntea B-ASP {}\n\n"
-    atepc.write_text(
-        block.format("Negative", "Negative", "-100") + block.format("-100", "-100", "Positive"), encoding="utf-8"
-    )
+    atepc.write_text(block.format("Negative", "Negative", "-100") + block.format("-100", "-100", "Positive"), "utf-8")
     (row,) = reading.load(atepc, "ate").rows
     assert [row.text[a:b] for a, b in row.spans] == ["hot soup", "tea"]
     judged = reading.load(atepc, "absc").rows

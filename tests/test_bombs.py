@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import PUBLISHED_SAMPLE, environment
+from conftest import PUBLISHED_SAMPLE, environment, run_python
 from forgeries import seal
 from hostile_files import TRAPS, make_file, read_rows, workbook
 
@@ -196,16 +196,11 @@ def test_a_sheet_whose_rows_reach_far_to_the_right_is_refused(tmp_path: Path, mo
         list(read(path))
 
 
-def test_a_sheet_of_broken_xml_is_one_line_with_either_parser(tmp_path: Path) -> None:
+def test_a_sheet_of_broken_xml_is_one_line_with_either_parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = sheet(tmp_path / "a.xlsx", "<row></c>")
     for lxml in ("True", "False"):
-        done = subprocess.run(
-            [sys.executable, "-c", READ, str(path)],
-            env=environment() | {"OPENPYXL_LXML": lxml},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        monkeypatch.setenv("OPENPYXL_LXML", lxml)
+        done = run_python("-c", READ, path)
         assert "broken XLSX file" in done.stdout
 
 

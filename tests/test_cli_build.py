@@ -225,13 +225,8 @@ def test_a_program_hears_of_a_stage_as_soon_as_it_is_done(capsys: pytest.Capture
     voice = Voice("json", tmp_path, Config())
     voice.stage_ended(Done("ingest", {"reviews": 2, "train": 2}, 0.5, ran=True))
     (event,) = map(json.loads, capsys.readouterr().out.splitlines())
-    assert event == {
-        "event": "done",
-        "stage": "ingest",
-        "ran": True,
-        "seconds": 0.5,
-        "counts": {"reviews": 2, "train": 2},
-    }
+    done = {"event": "done", "stage": "ingest", "ran": True, "seconds": 0.5}
+    assert event == done | {"counts": {"reviews": 2, "train": 2}}
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0.4, "0 s"), (65, "1 min 05 s"), (7_810, "2 h 10 min")])

@@ -55,9 +55,8 @@ def test_extract_reads_a_pipe_and_writes_standard_output(tmp_path: Path) -> None
 
 
 def test_extract_names_the_line_of_a_pipe_that_cannot_be_read(tmp_path: Path) -> None:
-    done = run_python(
-        "-m", "builder", "extract", "--input", "-", "--output", "-", cwd=tmp_path, given="\n" + TEXTS + "{\n"
-    )
+    words = ("-m", "builder", "extract", "--input", "-", "--output", "-")
+    done = run_python(*words, cwd=tmp_path, given="\n" + TEXTS + "{\n")
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith("builder: error: -:4: not a JSON line")
 
@@ -194,13 +193,8 @@ def test_a_build_of_another_dataset_replaces_nothing_of_a_folder(built: Built, h
         "choose another --workdir, give both the same --name, or replace it with --force"
     )
     assert builds.remembered(workdir).inputs == before.inputs
-    named = Build(
-        workdir,
-        out,
-        (other,),
-        resolve(options=flat(before.resolved.config) | {"release.name": "reviews", "evaluate.gold": ""}),
-    )
-    pipeline.run(named, until="ingest")
+    same = flat(before.resolved.config) | {"release.name": "reviews", "evaluate.gold": ""}
+    pipeline.run(Build(workdir, out, (other,), resolve(options=same)), until="ingest")
     unnamed = Build(workdir, out, (built.reviews,), resolve())
     with pytest.raises(WorkdirError, match="another dataset"):
         pipeline.run(unnamed, until="ingest")
@@ -296,9 +290,7 @@ def test_a_sheet_is_chosen_by_its_name_or_its_number(workbook: Path, sheet: str)
 
 
 def test_a_workbook_whose_first_sheet_is_a_note_names_the_others(workbook: Path) -> None:
-    with pytest.raises(
-        InputError, match=r"sheet '說明': no text column; .* choose another sheet with --sheet: '說明', '2', '評論'"
-    ):
+    with pytest.raises(InputError, match=r"sheet '說明': no text column; .* with --sheet: '說明', '2', '評論'"):
         list(read(workbook))
     with pytest.raises(InputError, match="sheet '2': no text column"):
         list(read(workbook, Input(sheet="2")))

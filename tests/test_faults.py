@@ -38,12 +38,8 @@ HAN = "第{n}碗湯頭濃郁，服務親切"
 @pytest.fixture
 def again(built: Built, tmp_path: Path) -> Build:
     """The tiny build in a copy of its working directory, to be run again."""
-    return Build(
-        built.copy(tmp_path),
-        tmp_path / "out",
-        (built.reviews,),
-        resolve(options=options(evaluate__gold=str(built.gold))),
-    )
+    chosen = resolve(options=options(evaluate__gold=str(built.gold)))
+    return Build(built.copy(tmp_path), tmp_path / "out", (built.reviews,), chosen)
 
 
 def once(monkeypatch: pytest.MonkeyPatch, module: object, name: str, step: Callable[[], None]) -> list[str]:
@@ -91,12 +87,8 @@ def test_reviews_edited_while_they_are_read_are_not_kept(tmp_path: Path, monkeyp
     source = tmp_path / "in.csv"
     source.write_text("text\n" + "".join(HAN.format(n=n) + "\n" for n in range(9)), encoding="utf-8")
     build = Build(tmp_path / "w", tmp_path / "out", (source,), resolve(options={"workers": 1}))
-    once(
-        monkeypatch,
-        reviews,
-        "mark_duplicates",
-        lambda: source.write_text("text\n別的好吃\n", encoding="utf-8") and None,
-    )
+    edit = lambda: source.write_text("text\n別的好吃\n", encoding="utf-8") and None
+    once(monkeypatch, reviews, "mark_duplicates", edit)
     with pytest.raises(WorkdirError, match=r"in\.csv changed while the build ran"):
         pipeline.run(build, until="ingest")
     with db.reading(build.workdir) as connection:
@@ -170,12 +162,8 @@ def test_a_file_system_that_cannot_lock_is_said_so(tmp_path: Path, monkeypatch: 
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    with (
-        pytest.raises(
-            WorkdirError, match=r"this file system cannot lock \(No locks available\); put the --workdir on a disk"
-        ),
-        db.lock(tmp_path),
-    ):
+    said = r"this file system cannot lock \(No locks available\); put the --workdir on a disk"
+    with pytest.raises(WorkdirError, match=said), db.lock(tmp_path):
         pass
 
 
@@ -191,9 +179,8 @@ def test_a_build_by_a_crew_of_which_one_is_killed_is_the_build_of_one_process(
     killed: list[int] = []
 
     def kill() -> None:
-        worker = next(
-            one for one in psutil.Process().children(recursive=True) if "spawn_main" in " ".join(one.cmdline())
-        )
+        children = psutil.Process().children(recursive=True)
+        worker = next(one for one in children if "spawn_main" in " ".join(one.cmdline()))
         worker.kill()
         killed.append(worker.pid)
 
@@ -221,9 +208,7 @@ def test_a_file_of_any_name_is_read_and_its_name_does_nothing_to_the_terminal(he
     ]
     for number, name in enumerate(names):
         source = tmp_path / os.fsdecode(name)
-        source.write_text(
-            "text\n" + "".join(HAN.format(n=n) + "\n" for n in range(9)) + "only english\n", encoding="utf-8"
-        )
+        source.write_text("text\n" + "".join(HAN.format(n=n) + "\n" for n in range(9)) + "only english\n", "utf-8")
         workdir = tmp_path / f"w{number}"
         pipeline.run(Build(workdir, tmp_path / "out", (source,), resolve(options={"workers": 1})), until="ingest")
         assert here("status", "--workdir", workdir).code == 0, name

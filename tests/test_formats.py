@@ -182,13 +182,8 @@ def test_a_line_of_pyabsa_holds_all_triplets_of_its_sentence() -> None:
     text = "湯和麵好喝又貴，飯難吃"
     a, b, c = ((0, 1),), ((2, 3),), ((8, 9),)
     good, dear, bad = ((3, 5),), ((6, 7),), ((9, 11),)
-    labels = (
-        TripletLabel(a, good, "POS"),
-        TripletLabel(a, dear, "NEG"),
-        TripletLabel(b, good, "POS"),
-        TripletLabel(b, dear, "NEG"),
-        TripletLabel(c, bad, "NEG"),
-    )
+    told = ((a, good, "POS"), (a, dear, "NEG"), (b, good, "POS"), (b, dear, "NEG"), (c, bad, "NEG"))
+    labels = tuple(TripletLabel(*one) for one in told)
     lines = research.dump_pyabsa([Labelled("1", text, labels)]).splitlines()
     assert len(lines) == 1
     assert ast.literal_eval(lines[0].split("####")[1]) == [
@@ -317,12 +312,8 @@ def test_a_table_shows_each_triplet_on_a_row_with_its_offsets_and_makes_no_formu
     assert [(line["id"], line["aspect"], line["opinion"], line["polarity"]) for line in lines] == [
         ("=1+1", "餐點", "不會鹹", "POS"), ("=1+1", "店員", "很親切", "POS"), ("r2", "", "", ""),
     ]  # fmt: skip
-    assert [lines[0][key] for key in ("opinion_spans", "opinion_start", "opinion_end", "aspect_start")] == [
-        "[[2, 4], [5, 6]]",
-        "2",
-        "6",
-        "0",
-    ]
+    places = [lines[0][key] for key in ("opinion_spans", "opinion_start", "opinion_end", "aspect_start")]
+    assert places == ["[[2, 4], [5, 6]]", "2", "6", "0"]
     sheet = openpyxl.load_workbook(io.BytesIO(export("xlsx", "train", rows).payload)).active
     assert sheet is not None
     assert sheet.title == "triplets"
@@ -344,15 +335,9 @@ def test_what_is_skipped_is_told_in_words() -> None:
     told = [
         json.loads(line) for line in skipped_lines(made.skipped, {"r1": TEXT, "r2": "a\u2028b"}).split("\n") if line
     ]
+    words = {"aspect": "餐店", "opinion": "很親切", "polarity": "POS"}
     assert told == [
-        {
-            "id": "r1",
-            "labels": 2,
-            "reason": "the aspect is interrupted",
-            "aspect": "餐店",
-            "opinion": "很親切",
-            "polarity": "POS",
-        },
+        {"id": "r1", "labels": 2, "reason": "the aspect is interrupted"} | words,
         {"id": "r2", "labels": 0, "reason": "the text holds the white space U+2028"},
     ]
     full = labelled(row(Labelled("r1", TEXT, (SALT,))), "opinion_full")
