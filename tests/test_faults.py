@@ -199,13 +199,7 @@ def test_a_build_by_a_crew_of_which_one_is_killed_is_the_build_of_one_process(
 
 
 def test_a_file_of_any_name_is_read_and_its_name_does_nothing_to_the_terminal(here: Command, tmp_path: Path) -> None:
-    names = [
-        b"\x1b]0;x\x07\x1b[2J.csv",
-        b"\xff\xfe.csv",
-        b"'; DROP TABLE reviews;--.csv",
-        b"<script>alert(1).csv",
-        "\u202egnp.csv".encode(),
-    ]
+    names = [b"\x1b]0;x\x07\x1b[2J.csv", b"\xff\xfe.csv", b"'; DROP TABLE reviews;--.csv", "\u202egnp.csv".encode()]
     for number, name in enumerate(names):
         source = tmp_path / os.fsdecode(name)
         source.write_text("text\n" + "".join(HAN.format(n=n) + "\n" for n in range(9)) + "only english\n", "utf-8")
@@ -387,13 +381,10 @@ def test_a_working_directory_of_every_earlier_schema_is_migrated_to_what_a_new_o
         f"INSERT INTO reviews ({columns}) VALUES ('r1', '湯頭濃郁', 'a.csv', 1, 'traditional', 'zh-Hant', 'h', 'n', "
         "'train')"
     )
-    connection.execute(
+    connection.executemany(
         "INSERT INTO triplets (id, review, aspect, aspect_full, opinion, opinion_full, polarity, valence, spans) "
-        "VALUES (2147483649, 1, '湯頭', '湯頭', '濃郁', '濃郁', 'POS', 8, '{}')"
-    )
-    connection.execute(
-        "INSERT INTO triplets (id, review, aspect, aspect_full, opinion, opinion_full, polarity, valence, spans) "
-        "VALUES (2147483650, 1, '湯', '湯', '濃', '濃', 'POS', 8, '{}')"
+        "VALUES (?1, 1, ?2, ?2, ?3, ?3, 'POS', 8, '{}')",
+        [(2147483649, "湯頭", "濃郁"), (2147483650, "湯", "濃")],
     )
     connection.execute("INSERT INTO sources (name, kind, signature) VALUES ('rules', 'rules', 's')")
     labeller = ("llm:m@p", "llm") if version < 20 else ("A0", "model")  # later ones hold no language model's labels

@@ -90,13 +90,8 @@ def test_verdicts_of_the_discriminator_become_labels(tmp_path: Path) -> None:
 
 def test_a_rebuild_costs_no_label(tmp_path: Path) -> None:
     workdir, pool = pooled(tmp_path)
+    label(workdir, pool, "amy", "human")
     with opened(workdir) as connection:
-        gold.put(
-            connection,
-            gold.annotator(connection, "amy"),
-            [(one.id, Label("YY")) for review in pool.reviews for one in review.candidates],
-            "t",
-        )
         with db.atomic(connection):
             reviews.clear(connection)
         assert pools.read(connection, pool.id) == pool
