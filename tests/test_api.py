@@ -257,7 +257,7 @@ def test_the_convention_of_the_paper_gives_its_labels() -> None:
 
 
 @pytest.mark.parametrize("source", ["rules", "D", "D0", ""])
-def test_what_a_build_learnt_is_taken_from_there(built: Built, here: Command, tmp_path: Path, source: str) -> None:
+def test_a_working_directory_gives_its_models(built: Built, here: Command, tmp_path: Path, source: str) -> None:
     extract = Extractor.from_workdir(built.workdir, source)
     assert extract.source == {"rules": "rules", "D0": "D0", "D": "D1"}.get(source, extract.source)
     texts = ["湯頭濃郁", "服務很差"]

@@ -238,7 +238,7 @@ def test_seconds_are_said_as_people_say_them(seconds: float, shown: str) -> None
     ("panel", "sentence"),
     [("No model judged the triplets. The release holds what the rules hold.", "no model judged them"), ("", "")],
 )
-def test_who_found_the_triplets_is_said_by_manifest(built: Built, tmp_path: Path, panel: str, sentence: str) -> None:
+def test_the_manifest_says_who_found_triplets(built: Built, tmp_path: Path, panel: str, sentence: str) -> None:
     release = tmp_path / "v0.1.0"
     shutil.copytree(built.release, release)
     manifest = json.loads((release / "manifest.json").read_text(encoding="utf-8"))

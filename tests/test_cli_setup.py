@@ -134,7 +134,7 @@ def test_doctor_names_every_extra_that_a_user_may_want() -> None:
         (("run", "self-trian"), "unknown stage 'self-trian'; did you mean self_train? stages: "),
     ],
 )
-def test_an_unknown_name_has_a_likely_one(built: Built, here: Command, words: tuple[str, ...], start: str) -> None:
+def test_unknown_names_get_a_suggestion(built: Built, here: Command, words: tuple[str, ...], start: str) -> None:
     place = () if words[0] == "augment" else ("--workdir", built.workdir)
     assert here(*words, *place).error.startswith(start)
 

@@ -406,7 +406,7 @@ def test_the_card_explains_every_field_with_an_example_and_every_name_it_uses() 
         ),
     ],
 )
-def test_card_croissant_and_citation_claim_no_more(source: str, panel: str, claims: str, denied: list[str]) -> None:
+def test_card_and_citation_claim_what_was_done(source: str, panel: str, claims: str, denied: list[str]) -> None:
     metrics = [("E0 against rules", "valid", "exact F1", 98.0, None, None)] if "together" in source else []
     small = replace(facts(reviews()), metrics=metrics)
     told = replace(small, panel=panel, splits=[replace(split, source=source) for split in small.splits])

@@ -173,7 +173,7 @@ def test_a_release_whose_manifest_is_forged_is_not_opened(sound: Path, tmp_path:
 
 
 @pytest.mark.parametrize("name", ["aste-v2", "label-studio", "csv"])
-def test_malformed_rows_are_not_exported_in_one_line(sound: Path, tmp_path: Path, here: Command, name: str) -> None:
+def test_malformed_rows_are_refused_in_one_line(sound: Path, tmp_path: Path, here: Command, name: str) -> None:
     forged = tmp_path / "v1.2.0"
     shutil.copytree(sound, forged)
     put("data/train.jsonl", "triplets", 0, "opinion", "spans")(forged, [[3]])

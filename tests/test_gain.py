@@ -250,7 +250,7 @@ def test_a_table_with_semicolons_and_a_sheet_of_other_letters_is_read_alike(here
         ("mine.json", b'\xef\xbb\xbf{"id": 1}', "mine.json:1: no gold row: it has no id with"),
     ],
 )
-def test_a_file_without_labels_is_told(name: str, content: bytes, fault: str, here: Command, tmp_path: Path) -> None:
+def test_a_file_without_labels_says_so(name: str, content: bytes, fault: str, here: Command, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     ran = here("gain", "--gold", tmp_path / name)
     assert ran.code == 2 and fault in ran.err, ran.err

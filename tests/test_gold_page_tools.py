@@ -58,7 +58,7 @@ def test_words_dragged_over_in_the_text_become_the_aspect_or_a_missing_triplet(s
 @pytest.mark.parametrize(
     ("beyond", "words"), [((400, 0), "送得快"), ((0, 120), "送得快"), ((40, -90), "餐點好吃，餐點便宜，餐點")]
 )
-def test_a_drag_beyond_takes_all_up_to_it(beyond: tuple[int, int], words: str, shown: Page, browser: Browser) -> None:
+def test_a_drag_beyond_takes_all_words(beyond: tuple[int, int], words: str, shown: Page, browser: Browser) -> None:
     walk_to(browser, "餐點")
     drag(browser, "text", 12, 15, beyond=beyond)
     assert browser.text("#chosen").split()[2] == words
