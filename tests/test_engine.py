@@ -148,15 +148,10 @@ def reader() -> Reader:
         # a question takes back its own clause only
         ("牛肉麵很好吃，服務好嗎？環境很髒", {"牛肉麵|好吃|POS", "環境|髒|NEG"}),
         # of several nouns before the opinion the one it describes is taken
-        *(
-            (text, {"牛肉麵|好吃|POS"})
-            for text in (
-                "服務生送來的牛肉麵很好吃",
-                "跟朋友一起吃的牛肉麵很好吃",
-                "昨天吃的牛肉麵很好吃",
-                "這家餐廳的牛肉麵很好吃",
-            )
-        ),
+        ("服務生送來的牛肉麵很好吃", {"牛肉麵|好吃|POS"}),
+        ("跟朋友一起吃的牛肉麵很好吃", {"牛肉麵|好吃|POS"}),
+        ("昨天吃的牛肉麵很好吃", {"牛肉麵|好吃|POS"}),
+        ("這家餐廳的牛肉麵很好吃", {"牛肉麵|好吃|POS"}),
     ],
 )
 def test_each_opinion_finds_the_aspect_that_it_describes(reader: Reader, text: str, triplets: set[str]) -> None:

@@ -254,10 +254,7 @@ FAULTS: dict[str, tuple[Edit, str]] = {
     ),
     "a correction alone": (put("湯頭", right_polarity="NEG"), "a correction without a label; write YY, YN or NX into"),
     "words that are not there": (put("湯頭", label="NX", right_aspect="湯底"), "'湯底' does not stand in the review"),
-    "another place": (
-        put("湯頭", label="YY", right_aspect="湯頭@2-4"),
-        "'湯頭' does not stand at 2-4, which is '頭濃'",
-    ),
+    "another place": (put("湯頭", label="YY", right_aspect="湯頭@2-4"), "does not stand at 2-4, which is '頭濃'"),
     "a place beyond": (put("湯頭", label="YY", right_aspect="湯頭@100-102"), "'湯頭' does not stand at 100-102"),
     "no candidate": (put("湯頭", candidate="99"), "no candidate '99' in this pool; candidates are 1 to 10"),
     "a candidate of another review": (put("湯頭", review="r2"), "belongs to review 'r1', not 'r2'"),
@@ -266,10 +263,7 @@ FAULTS: dict[str, tuple[Edit, str]] = {
     "a label without a candidate": (put("湯頭", candidate="", label="YN"), "label 'YN' on a row that is no candidate"),
     "a missing triplet without polarity": (added(polarity=""), "no polarity; write POS, NEG or NEU"),
     "a missing triplet in an unknown review": (added(review="r9"), "no review 'r9' in this pool"),
-    "a missing triplet somewhere": (
-        added(aspect="餐點"),
-        "'餐點' stands 3 times in the review; write which one: 餐點@0-2",
-    ),
+    "a missing triplet somewhere": (added(aspect="餐點"), "'餐點' stands 3 times in the review; write which one: "),
     "a missing candidate": (added(aspect="餐點@5-7", opinion="便宜"), "not missing; label that row YY instead"),
 }
 
