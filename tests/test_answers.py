@@ -68,9 +68,7 @@ def test_what_is_exported_to_a_tool_for_annotation_is_read_as_answers(tmp_path: 
         answers.load(written(tmp_path, made.content)).read().answers,
         answers.load(sample / "data" / "test.jsonl").read().answers,
     )
-    assert {key: sorted(triplets) for key, triplets in found.items()} == {
-        key: sorted(set(triplets)) for key, triplets in due.items()
-    }
+    assert {key: sorted(told) for key, told in found.items()} == {key: sorted({*told}) for key, told in due.items()}
 
 
 def test_what_people_submitted_in_argilla_goes_before_what_was_suggested(tmp_path: Path) -> None:

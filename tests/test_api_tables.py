@@ -135,9 +135,7 @@ def test_a_release_becomes_a_table_with_every_review_and_all_that_is_said() -> N
     assert found["triplet_id"].notna().sum() == sum(len(row["triplets"]) for row in rows)
     assert (found["rating"].dropna().between(1, 5)).all()
     train = RELEASE.to_pandas("train")
-    assert sum(train["confidence"].notna()) == sum(
-        triplet.confidence is not None for triplet in RELEASE.triplets("train")
-    )
+    assert sum(train["confidence"].notna()) == sum(one.confidence is not None for one in RELEASE.triplets("train"))
     assert set(RELEASE.to_pandas()["split"]) == set(RELEASE.splits)
 
 

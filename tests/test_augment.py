@@ -234,9 +234,7 @@ def test_texts_that_are_known_are_rejected_and_so_is_what_is_too_much() -> None:
     texts = ["we came at noon", "we came at noon", "we came late", "we came early", "we came by bus", "call 0912345678"]
     candidates = [Rewrite("s", (Edit(0, len(source.text), text),)) for text in texts]
     seen = Seen(str, {"we came early"}, {"we came late"})
-    told = judge(
-        [(source, candidates), (Sentence("t", "x", ()), [])], 2, cues_of("en"), seen, lambda text: "09" in text
-    )
+    told = judge([(source, candidates), (Sentence("t", "x", ()), [])], 2, cues_of("en"), seen, lambda one: "09" in one)
     assert [one.text for one in told.kept] == ["we came at noon", "we came by bus"]
     assert told.reasons == {"duplicate": 1, "held-out": 1, "in-source": 1, NOTHING: 1, "personal-data": 1}
     assert (told.proposed, told.sources) == (6, 1)

@@ -128,9 +128,7 @@ def test_every_row_names_its_source_and_its_edits(texts: dict[str, str], child: 
 
 def test_what_stands_in_valid_or_test_is_never_a_source(child: Path) -> None:
     assert not any(row["source_id"] == "a6" for row in layer(child))  # b2 of valid says the same without its full stop
-    rejected = [
-        json.loads(line) for line in (child / "rejected" / "train-marked.jsonl").read_text("utf-8").splitlines()
-    ]
+    rejected = [json.loads(line) for line in (child / "rejected/train-marked.jsonl").read_text("utf-8").splitlines()]
     assert {"sentence": "a6:0-4", "reason": "held-out", "edits": []} in rejected
     assert any(one["reason"] == "no-label" for one in rejected)
     assert opened(child).manifest["augmentations"]["marked"]["rejected"] == {

@@ -286,9 +286,7 @@ def test_a_batch_that_the_memory_does_not_hold_is_taken_in_parts(
 
         course = course_of(network, [len(TEXTS[0])] * len(windows), loss, lambda: 0.0, CONFIG, 1)
         value = course.gradient(list(range(len(windows))), TrainingStep(0, 0, 1, 0))
-        gradients.append(
-            (value, {name: p.grad.clone() for name, p in network.named_parameters() if p.grad is not None})
-        )
+        gradients.append((value, {n: p.grad.clone() for n, p in network.named_parameters() if p.grad is not None}))
     assert sizes[0] == len(windows) > 18 and max(sizes[-3:]) <= 9
     assert gradients[0][0] == pytest.approx(gradients[1][0], rel=1e-4)
     for name, grad in gradients[0][1].items():

@@ -354,11 +354,9 @@ def test_the_card_states_measured_quality_or_that_none_was_and_shows_no_agreemen
     assert f"## Quality\n\n{NOT_MEASURED}\n" in unmeasured
     assert "93.3" not in unmeasured.partition("## Agreement with the rules (no measure of quality)")[0]
     assert "together (E0) against the rules alone | valid | precision, exact match | 93.3 |" in unmeasured
-    figure = QualityFigure("precision, exact match", "silver labels", "150 answers of one person", 81.25, 74.5, 86.5)
+    figure = QualityFigure("precision, exact match", "silver labels", "150 answers", 81.25, 74.5, 86.5)
     stated = replace(facts(reviews()), figures=[figure])
-    assert "| precision, exact match | 81.2 | 74.5 to 86.5 | silver labels | 150 answers of one person |" in card(
-        stated
-    )
+    assert "| precision, exact match | 81.2 | 74.5 to 86.5 | silver labels | 150 answers |" in card(stated)
     metadata, body = (json.loads(whole(stated, reviews(), "")[name]) for name in ("metadata.json", "manifest.json"))
     assert metadata["rai:dataAnnotationAnalysis"].startswith(
         "By gold: precision, exact match of silver labels: 81.2% (74.5 to 86.5)"

@@ -46,10 +46,8 @@ def header(content: bytes) -> Harm:
     return file("model.safetensors", len(content).to_bytes(8, "little") + content)
 
 
-def cut(length: int) -> Harm:
-    return lambda folder: (folder / "model.safetensors").write_bytes(
-        (folder / "model.safetensors").read_bytes()[:length]
-    )
+def cut(size: int) -> Harm:
+    return lambda folder: (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:size])
 
 
 def name_weights_outside(folder: Path) -> None:

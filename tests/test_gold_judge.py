@@ -164,9 +164,7 @@ def test_requests_that_keep_failing_are_counted_and_asked_again_next_time(judge:
         assert "1 broken answer" in ran.error
         assert said(*work) == {"YY": 8}
         with db.reading(work[0]) as connection:
-            rows = connection.execute(
-                "SELECT reason, raw FROM rejected WHERE stage = 'judge' ORDER BY reason"
-            ).fetchall()
+            rows = connection.execute("SELECT reason, raw FROM rejected WHERE stage = 'judge' ORDER BY 1").fetchall()
         assert rows == [("broken answer", '{"half": '), ("status 500", "your key [key] is fine, I am not")]
         broken, before = False, len(server.asked)
         assert judge(server).code == 0
