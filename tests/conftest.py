@@ -263,6 +263,14 @@ def run_process(*arguments: object, cwd: Path = Path("/")) -> Ran:
     return Ran(done.returncode, done.stdout, done.stderr)
 
 
+def run_python(*words: object, cwd: Path | str = "/", given: str = "") -> subprocess.CompletedProcess[str]:
+    """Python in a process of its own, such as `-c CODE` or `-m builder …`, with `given` on its standard input."""
+    command = [sys.executable, *map(str, words)]
+    return subprocess.run(
+        command, env=environment(), cwd=cwd, input=given, capture_output=True, text=True, timeout=300, check=False
+    )
+
+
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
     """`builder …` inside this process, without the seconds that torch takes to load; `cwd` is the folder it runs in.

@@ -64,11 +64,11 @@ def test_a_judge_rejects_below_its_cut_and_believes_from_even_odds_on() -> None:
 
 
 def test_a_proposal_comes_in_from_the_limit_on_and_clashes_with_none() -> None:
-    limits, better = LIMITS, replace(NOODLE, polarity="POS", confidence=0.9)
-    assert fresh([], [sure(NOODLE, LIMIT)], limits) == [replace(NOODLE, confidence=LIMIT)]
-    assert fresh([], [sure(NOODLE, LIMIT - 1e-9)], limits) == []
-    assert fresh([NOODLE], [sure(NOODLE, 0.9), sure(SOUP, 0.9)], limits) == [replace(SOUP, confidence=0.9)]
-    assert fresh([], [sure(NOODLE, 0.8), sure(NOODLE, 0.9, "POS")], limits) == [better]
+    better = replace(NOODLE, polarity="POS", confidence=0.9)
+    assert fresh([], [sure(NOODLE, LIMIT)], LIMITS) == [replace(NOODLE, confidence=LIMIT)]
+    assert fresh([], [sure(NOODLE, LIMIT - 1e-9)], LIMITS) == []
+    assert fresh([NOODLE], [sure(NOODLE, 0.9, "POS"), sure(SOUP, 0.9)], LIMITS) == [replace(SOUP, confidence=0.9)]
+    assert fresh([], [sure(NOODLE, 0.8), sure(NOODLE, 0.9, "POS")], LIMITS) == [better]
 
 
 def test_an_aspect_grows_to_either_side_from_even_odds_on() -> None:
@@ -98,14 +98,15 @@ def test_an_aspect_that_grows_has_no_owner_and_one_that_does_not_keeps_it() -> N
     assert widened([owned], [(0.9, LONG)])[0].owner is None
     assert widened([owned], [(0.9, SHORT)]) == [owned]
     assert widened([owned], [(0.6, LONG), (0.7, SHORT)]) == [owned], "the likeliest decides"
+    assert widened([LONG], [(0.6, SHORT)]) == [LONG]
+    assert widened([SHORT], [(0.6, triplet(DISH, (8, 12), [(12, 14)], "POS"))]) == [SHORT], "another dish"
 
 
 def test_what_both_hold_comes_in_text_order_and_needs_a_decision_on_each_rule_triplet() -> None:
-    limits = LIMITS
-    assert merged([NOODLE, SOUP], [True, True], [], limits) == (SOUP, NOODLE)
-    assert merged([NOODLE, SOUP], [True, False], [], limits) == (NOODLE,)
+    assert merged([NOODLE, SOUP], [True, True], [], LIMITS) == (SOUP, NOODLE)
+    assert merged([NOODLE, SOUP], [True, False], [], LIMITS) == (NOODLE,)
     with pytest.raises(ValueError, match="shorter"):
-        merged([SOUP, NOODLE], [True], [], limits)
+        merged([SOUP, NOODLE], [True], [], LIMITS)
 
 
 class Weigher:
@@ -146,19 +147,9 @@ def test_a_triplet_goes_below_its_own_limit_but_for_a_neutral_one() -> None:
         )
     before = TrustLimits.read({"limit": 0.4, "judged": []})
     assert before.dropped == 0.4, "of a working directory that holds no second limit"
+    assert LIMITS.place(0.0, "absent-object", "NEG") == "spared", "a rule that it may not judge"
     unasked = JudgedTriplet(StoredTriplet(1, 1, SOUP), None, "NX", None, "subject")
     assert judging.place(LIMITS, unasked) == "rejected"
-
-
-def test_a_judge_drops_nothing_of_rules_that_it_may_not_judge() -> None:
-    assert LIMITS.place(0.0, "subject", "NEG") == "rejected"
-    assert LIMITS.place(0.0, "absent-object", "NEG") == "spared"
-
-
-def test_a_proposal_that_clashes_with_a_kept_triplet_stays_out_whatever_its_polarity() -> None:
-    other = replace(SOUP, polarity="NEG")
-    assert fresh([SOUP], [(0.9, other)], LIMITS) == []
-    assert merged([SOUP], [True], [(0.9, other)], LIMITS) == (SOUP,)
 
 
 def test_an_aspect_that_the_reader_takes_longer_is_longer_and_keeps_the_rest() -> None:
@@ -166,20 +157,9 @@ def test_an_aspect_that_the_reader_takes_longer_is_longer_and_keeps_the_rest() -
     assert (out.aspect.text, out.opinion.text, out.polarity, out.valence) == ("三色豆花", "綿密", "POS", SHORT.valence)
 
 
-def test_an_aspect_keeps_its_length_by_an_unlikelier_a_shorter_or_another_proposal() -> None:
-    there = triplet(DISH, (8, 12), [(12, 14)], "POS")
-    for proposals in ([(WIDEN - 0.01, LONG)], [(0.6, LONG), (0.7, SHORT)], [(0.52, there)]):
-        assert merged([SHORT], [True], proposals, LIMITS) == (SHORT,)
-    assert merged([LONG], [True], [(0.6, SHORT)], LIMITS) == (LONG,)
-
-
 def test_an_aspect_grows_over_no_opinion() -> None:
     over = triplet(DISH, (0, 6), [(5, 7)], "POS")
     assert merged([SHORT], [True], [(0.9, over)], LIMITS) == (SHORT,)
-
-
-def test_an_unsure_proposal_stays_out() -> None:
-    assert merged([], [], [(LIMIT - 0.01, NOODLE)], LIMITS) == ()
 
 
 def test_the_profile_paper_has_no_variant_e() -> None:

@@ -50,9 +50,7 @@ def labelled_reviews(folder: Path, annotators: list[str]) -> tuple[Path, Path]:
         (["", ""], "people", "people"),
     ],
 )
-def test_a_build_names_people_only_where_its_gold_does(
-    rows: list[str], setting: str, whole: str, tmp_path: Path, here: Command
-) -> None:
+def test_a_build_names_who_labelled(rows: list[str], setting: str, whole: str, tmp_path: Path, here: Command) -> None:
     reviews, labels = labelled_reviews(tmp_path, rows)
     stated = ["--set", f"evaluate.gold_annotators={setting}"] if setting else []
     where = ["--workdir", tmp_path / "w"]

@@ -68,18 +68,12 @@ def test_what_is_exported_to_a_tool_for_annotation_is_read_as_answers(tmp_path: 
         answers.load(written(tmp_path, made.content)).read().answers,
         answers.load(sample / "data" / "test.jsonl").read().answers,
     )
-    assert {key: sorted(triplets) for key, triplets in found.items()} == {
-        key: sorted(set(triplets)) for key, triplets in due.items()
-    }
+    assert {key: sorted(told) for key, told in found.items()} == {key: sorted({*told}) for key, told in due.items()}
 
 
 def test_what_people_submitted_in_argilla_goes_before_what_was_suggested(tmp_path: Path) -> None:
-    row = {
-        "review": "R1",
-        "text": "湯頭好喝",
-        "triplets.suggestion": "",
-        "triplets.responses": ["湯頭@0-2 | 好喝@2-4 | POS"],
-    }
+    row = {"review": "R1", "text": "湯頭好喝", "triplets.suggestion": ""}
+    row |= {"triplets.responses": ["湯頭@0-2 | 好喝@2-4 | POS"]}
     row |= {"triplets.responses.users": ["u1"], "triplets.responses.status": ["submitted"]}
     assert answers.load(written(tmp_path, json.dumps([row]))).read().answers == {"R1": [("湯頭", "好喝", "POS")]}
     row["triplets.responses"], row["triplets.responses.status"] = [None], ["submitted"]
@@ -144,13 +138,10 @@ def test_questions_that_name_aspects_are_counted(tmp_path: Path) -> None:
         ),
         ("ID Quadruples\nR1 (湯,c,好,15.0#5.0)\n", r"a\.txt:2: .*valence 15\.0 is not between 1 and 9"),
         ("ID Quadruples\nR1 (湯,c,好)\n", r"a\.txt:2: no line of triplets"),
-        ("ID Quadruples\nR1 (湯,c,好,5.0#5.0)\nR1 (湯,c,好,5.0#5.0)\n", r"a\.txt:3: the id 'R1' stands twice"),
         (
             '[{"ID": "1", "Aspect": ["a", "b"], "Opinion": ["x"], "Intensity": ["5#5"]}]',
             r"a\.txt, item 1: cannot be read as dimabsa-2024",
         ),
-        ('[{"name": 1}]', r"a\.txt, item 1: a row with keys name; known: "),
-        ("\n", r"a\.txt: no rows"),
     ],
 )
 def test_what_cannot_be_read_is_named_with_its_line(tmp_path: Path, text: str, message: str) -> None:

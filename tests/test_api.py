@@ -9,13 +9,12 @@ import itertools
 import json
 import pickle
 import re
-import subprocess
-import sys
+import shutil
 import time
 from pathlib import Path
 
 import pytest
-from conftest import PUBLISHED_SAMPLE, ROOT, SAMPLE, Built, Command, environment
+from conftest import PUBLISHED_SAMPLE, ROOT, SAMPLE, Built, Command, run_python
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +22,8 @@ import builder
 from builder import Document, Extractor, Release
 from builder.core.errors import ConfigError, ReleaseError, ResourceError, WorkdirError
 from builder.core.markup import DARK, LIGHT
+from builder.language.lexicon.packs import data_dir
+from builder.pipeline.builds import remembered
 from builder.store import db
 
 TEXT = "餐點不會太鹹，服務人員也很親切"
@@ -34,12 +35,19 @@ WITH_EXAMPLES = sorted(
 )
 
 
-def fresh(code: str, cwd: Path | str = "/") -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment(), cwd=cwd, capture_output=True, text=True, timeout=300
-    )
+def fresh(code: str) -> str:
+    done = run_python("-c", code)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def extract_rows(here: Command, folder: Path, texts: list[str], *words: object) -> list[object]:
+    """What `builder extract` writes of texts in a file."""
+    source, target = folder / "in.jsonl", folder / "out.jsonl"
+    source.write_text("".join(json.dumps({"id": n, "text": text}) + "\n" for n, text in enumerate(texts)), "utf-8")
+    ran = here("extract", "--input", source, "--output", target, *words)
+    assert ran.code == 0, ran.err
+    return [json.loads(line)["triplets"] for line in target.read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)
@@ -108,11 +116,7 @@ print(calls_of(load_words)[0], calls_of(load_words)[0])
 
 
 def test_loading_and_reading_take_few_calls(tmp_path: Path) -> None:
-    """Calls of Python functions, for seconds depend on the machine: a thousand take about a millisecond.
-
-    The collector is paused while the rules load; builds and readers of files stay away. The first sentence makes the
-    expressions that it asks for. A compiled lexicon takes a fifth of the calls.
-    """
+    """Calls of Python functions, for seconds depend on the machine: a thousand take about a millisecond."""
     loaded, sentences, words = fresh(f"TEXT, CACHE = {TEXT!r}, {str(tmp_path)!r}\n{COUNTING}").splitlines()
     calls, collecting, builds = loaded.split()
     assert int(calls) < 2_000_000
@@ -141,9 +145,7 @@ print([name for name in unwanted if name in sys.modules])
 
 
 def test_no_thread_spins_while_a_sentence_is_read() -> None:
-    """Processor time of all threads beside that of this one; other tests' threads may wake, so the least difference
-    counts.
-    """
+    """Processor time of all threads beside this one; those of other tests may wake, so the least difference counts."""
     others = []
     for number in range(20):
         all_threads, this_thread = time.process_time(), time.thread_time()
@@ -165,11 +167,7 @@ def test_a_document_is_a_tuple_of_triplets_that_knows_its_text() -> None:
 
 def test_rows_are_those_that_the_command_line_writes(here: Command, tmp_path: Path) -> None:
     texts = ["湯頭濃郁", "服务很差，但牛肉麵\u200b好吃", ""]
-    (tmp_path / "in.jsonl").write_text(
-        "".join(json.dumps({"id": n, "text": text}) + "\n" for n, text in enumerate(texts))
-    )
-    assert here("extract", "--input", tmp_path / "in.jsonl", "--output", tmp_path / "out.jsonl").code == 0
-    rows = [json.loads(line)["triplets"] for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = extract_rows(here, tmp_path, texts)
     assert [document.rows() for document in EXTRACT.stream(texts)] == rows
     assert [EXTRACT(text).rows() for text in texts] == rows
 
@@ -206,9 +204,7 @@ print("same")
 
 def test_a_stream_over_processes_gives_the_same_and_needs_no_guard_in_a_script(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "script.py"], env=environment(), cwd=tmp_path, capture_output=True, text=True, timeout=300
-    )
+    done = run_python("script.py", cwd=tmp_path)
     assert (done.stdout, done.returncode) == ("same\n", 0), done.stderr
 
 
@@ -238,10 +234,6 @@ def test_own_words_are_laid_over_the_lexicon(tmp_path: Path) -> None:
 
 
 def test_a_whole_lexicon_takes_the_place_of_the_shipped_one(tmp_path: Path) -> None:
-    import shutil
-
-    from builder.language.lexicon.packs import data_dir
-
     own = tmp_path / "lexicons"
     shutil.copytree(data_dir("lexicons"), own)
     for path in (own / "aspects").glob("*.tsv"):
@@ -265,22 +257,11 @@ def test_the_convention_of_the_paper_gives_its_labels() -> None:
 
 
 @pytest.mark.parametrize("source", ["rules", "D", "D0", ""])
-def test_what_a_build_learnt_is_taken_from_its_working_directory(
-    built: Built, here: Command, tmp_path: Path, source: str
-) -> None:
+def test_a_working_directory_gives_its_models(built: Built, here: Command, tmp_path: Path, source: str) -> None:
     extract = Extractor.from_workdir(built.workdir, source)
     assert extract.source == {"rules": "rules", "D0": "D0", "D": "D1"}.get(source, extract.source)
     texts = ["湯頭濃郁", "服務很差"]
-    (tmp_path / "in.jsonl").write_text(
-        "".join(json.dumps({"id": n, "text": text}) + "\n" for n, text in enumerate(texts))
-    )
-    system = source or extract.source
-    run = here(
-        "extract", "--input", tmp_path / "in.jsonl", "--output", tmp_path / "out.jsonl", "--source", system,
-        "--workdir", built.workdir,
-    )  # fmt: skip
-    assert run.code == 0, run.error
-    rows = [json.loads(line)["triplets"] for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = extract_rows(here, tmp_path, texts, "--source", source or extract.source, "--workdir", built.workdir)
     assert [document.rows() for document in extract.stream(texts)] == rows
 
 
@@ -377,8 +358,6 @@ def test_a_build_in_python_is_the_build_of_the_command_line(tmp_path: Path) -> N
 
 def test_without_inputs_the_build_is_that_of_the_sample(tmp_path: Path) -> None:
     made = builder.build(workdir=tmp_path / "w", out=tmp_path / "r", until="ingest")
-    from builder.pipeline.builds import remembered
-
     build = remembered(tmp_path / "w")
     assert build.inputs == (SAMPLE / "reviews.csv",)
     assert build.resolved.config.release.name == "sample-restaurant-aste"

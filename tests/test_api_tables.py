@@ -135,9 +135,7 @@ def test_a_release_becomes_a_table_with_every_review_and_all_that_is_said() -> N
     assert found["triplet_id"].notna().sum() == sum(len(row["triplets"]) for row in rows)
     assert (found["rating"].dropna().between(1, 5)).all()
     train = RELEASE.to_pandas("train")
-    assert sum(train["confidence"].notna()) == sum(
-        triplet.confidence is not None for triplet in RELEASE.triplets("train")
-    )
+    assert sum(train["confidence"].notna()) == sum(one.confidence is not None for one in RELEASE.triplets("train"))
     assert set(RELEASE.to_pandas()["split"]) == set(RELEASE.splits)
 
 
@@ -207,9 +205,7 @@ def test_a_stream_passes_what_is_missing_and_carries_ids() -> None:
 
 
 @pytest.mark.parametrize(("library", "call"), [("pandas", "to_pandas"), ("datasets", "to_dataset")])
-def test_without_the_library_the_message_says_what_to_install(
-    library: str, call: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_library_it_says_what_to_install(library: str, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(ConfigError, match=rf"Release\.{call} needs {library}; pip install .*{library}"):
         getattr(RELEASE, call)()
@@ -234,11 +230,7 @@ RECORDS = [
 def test_records_a_frame_and_a_dataset_build_the_same(tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets", reason="datasets is not installed")
     plain = [{**row, "seen": str(row["seen"])} for row in RECORDS]
-    given = {
-        "records": RECORDS,
-        "frame": pandas.DataFrame(plain),
-        "dataset": datasets.Dataset.from_list(plain),
-    }
+    given = {"records": RECORDS, "frame": pandas.DataFrame(plain), "dataset": datasets.Dataset.from_list(plain)}
     counts = {}
     for name, data in given.items():
         made = build(data, tmp_path / name)

@@ -1,20 +1,15 @@
-"""The shape of the package: who may import whom, where SQL and torch live,
-and what a start of the command line costs.
-"""
+"""The shape of the package: who may import whom, where SQL and torch live, and what a start costs."""
 
 from __future__ import annotations
 
 import ast
 import re
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
 import pytest
-from conftest import ROOT, environment
+from conftest import ROOT, run_python
 
 PACKAGE = ROOT / "builder"
 ROOMS = (
@@ -64,9 +59,7 @@ class Package:
 
     @property
     def own_imports(self) -> tuple[Import, ...]:
-        """Without those of `builder/__init__.py`, which holds the version below all and the lazy names of `api` above
-        nearly all.
-        """
+        """Without those of `builder/__init__.py`, whose lazy names are of `api`."""
         return tuple(one for one in self.imports if one.target.split(".")[0] == "builder" and one.module != "builder")
 
 
@@ -97,9 +90,7 @@ def package() -> Package:
 
 
 def walk(tree: ast.Module) -> Iterator[tuple[ast.AST, bool]]:
-    """Every node after those that hold it, and whether it runs when its module is imported:
-    not in a function, not for the type checker alone.
-    """
+    """Every node after those that hold it, and whether it runs at import: not in a function or for type checkers."""
     stack: list[tuple[ast.AST, bool]] = [(tree, True)]
     while stack:
         node, now = stack.pop()
@@ -174,18 +165,13 @@ def test_torch_is_asked_for_nowhere_else_but_to_set_the_threads_of_a_worker(pack
 
 
 def test_the_protocols_of_model_and_nlp_need_no_torch_and_the_backends_no_extra() -> None:
-    done = fresh(
+    done = run_python(
+        "-c",
         "import sys, builder.language.nlp, builder.learning.task; "
         "print('numpy' in sys.modules); import builder.language.nlp.ckip; "
-        "print([m for m in ('torch', 'ckip_transformers', 'transformers', 'stanza') if m in sys.modules])"
+        "print([m for m in ('torch', 'ckip_transformers', 'transformers', 'stanza') if m in sys.modules])",
     )
     assert done.stdout.splitlines() == ["False", "[]"], done.stderr
-
-
-def fresh(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code], env=environment(), cwd="/", capture_output=True, text=True, timeout=300
-    )
 
 
 def test_help_of_everything_loads_nothing_heavy() -> None:
@@ -197,7 +183,7 @@ for words in {[["--help"], *([*one, "--help"] for one in (("build",), ("nlp", "t
     cli.main()
 print([name for name in {HEAVY!r} if name in sys.modules])
 """
-    done = fresh(code)
+    done = run_python("-c", code)
     assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr
 
 
@@ -233,9 +219,7 @@ after = state()
 assert before == after, [(key, before[key], after[key]) for key in before if before[key] != after[key]]
 print("imported", len({names!r}) - len(skipped), skipped)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment(), cwd=tmp_path, capture_output=True, text=True, timeout=300
-    )
+    done = run_python("-c", code, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     lines = done.stdout.splitlines()
@@ -243,38 +227,8 @@ print("imported", len({names!r}) - len(skipped), skipped)
     assert lines[0].startswith("imported "), done.stdout
     assert list(tmp_path.iterdir()) == []
     # The only libraries that a module may lack are the optional ones.
-    assert set(re.findall(r"'(\w+)'\)", lines[0])) <= {
-        "pycrfsuite",
-        "ckip_transformers",
-        "transformers",
-        "stanza",
-        "datasette",
-        "markupsafe",
-        "pluggy",
-        "huggingface_hub",
-    }
-
-
-def all_commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.Command]]:
-    for name, command in group.commands.items():
-        yield prefix + name, command
-        if isinstance(command, click.Group):
-            yield from all_commands(command, f"{prefix}{name} ")
-
-
-def test_every_command_explains_itself() -> None:
-    from builder.cli.main import cli
-
-    for name, command in all_commands(cli):
-        assert command.help, name
-        summary = command.get_short_help_str(200)
-        assert len(summary) <= 50 and summary.endswith("."), (name, summary)
-        for option in command.params:
-            assert (
-                not isinstance(option, click.Option)
-                or option.help
-                or option.name in ("seed", "convention", "workers", "backend", "shape", "metric")
-            ), (name, option)
+    optional = "pycrfsuite ckip_transformers transformers stanza datasette markupsafe pluggy huggingface_hub"
+    assert set(re.findall(r"'(\w+)'\)", lines[0])) <= set(optional.split())
 
 
 def test_every_stage_is_a_module_whose_tables_another_stage_reads_or_people_do(package: Package) -> None:

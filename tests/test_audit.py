@@ -1,6 +1,4 @@
-"""Audits: what is drawn, what the answers say of the whole, how honest the intervals are,
-and where a release states it.
-"""
+"""Audits: what is drawn, what answers say of the whole, how honest intervals are, and where a release states it."""
 
 from __future__ import annotations
 
@@ -96,9 +94,7 @@ def test_strata_are_weighted_by_their_size_and_not_by_how_many_were_drawn() -> N
         ((1000, 0.5, 50), (1000, 0.5, 50), (1000, 0.5, 50)),
     ],
 )
-def test_intervals_of_stratified_samples_hold_the_truth_in_19_of_20_draws(
-    population: tuple[tuple[int, float, int], ...],
-) -> None:
+def test_intervals_of_strata_hold_the_truth_in_19_of_20_draws(population: tuple[tuple[int, float, int], ...]) -> None:
     random, held, draws = Random(1), 0, 1500
     truth = 100 * sum(size * share for size, share, _ in population) / sum(size for size, _, _ in population)
     for _ in range(draws):
@@ -144,9 +140,7 @@ def test_the_same_seed_draws_the_same_and_what_came_later_in_the_input_changes_l
     assert draw_audit(REVIEWS, "1.0.0", settings) == draw_audit(list(reversed(REVIEWS)), "1.0.0", settings)
     assert draw_audit(REVIEWS, "1.0.0", replace(settings, seed=14)).id != draw_audit(REVIEWS, "1.0.0", settings).id
     small = draw_audit(REVIEWS[:3], "1.0.0", settings)
-    assert [one.stratum for one in small.reviews] == [READ, "", ""], (
-        "of few reviews at most every second is read in full"
-    )
+    assert [one.stratum for one in small.reviews] == [READ, "", ""]
     assert draw_audit([], "1.0.0", settings).reviews == ()
 
 
@@ -258,9 +252,7 @@ def test_the_page_answers_an_audit(workdir: Path) -> None:
         for item in book.items(0, 100):
             said = {"op": "check"} if item["candidate"] is None else {"op": "label", "label": "YY"}
             book.answer(item["place"], said)
-        assert book.head()["done"] == book.head()["total"] == drawn.pool.size + drawn.reviews, (
-            "each review to read asks what is missing"
-        )
+        assert book.head()["done"] == book.head()["total"] == drawn.pool.size + drawn.reviews
         assert pools.digest(connection) != before
     result = audit.result(workdir)
     assert result.precision is not None and result.recall is not None
@@ -290,10 +282,7 @@ def test_answers_of_an_audit_teach_and_only_reviews_read_in_full_count_as_whole(
 
 
 def test_what_cannot_be_audited_is_an_error(workdir: Path, here: Command, tmp_path: Path) -> None:
-    assert (
-        "no audit was drawn here; draw one with `builder gold audit draw`"
-        in here("audit", "show", "--workdir", workdir).error
-    )
+    assert "draw one with `builder gold audit draw`" in here("audit", "show", "--workdir", workdir).error
     assert here("pool", "--workdir", workdir).code == 0
     with db.reading(workdir) as connection:
         pool = pools.chosen(connection, None)

@@ -93,13 +93,6 @@ def test_more_candidates_are_drawn_for_the_sentences_that_keep_too_few(redraws: 
     assert (told.sources, len(told.kept) + len(told.rejected)) == (3, told.proposed)
 
 
-def test_constraints_let_a_break_go_but_none_come() -> None:
-    broken_line = sentence("the {food|aspect}\twas fine\n", "en")
-    assert broken(make_trial(broken_line, candidate(broken_line, ("\t", " "), ("\n", ".")), cues_of("en"))) is None
-    more = candidate(broken_line, ("the", "a\tlocal"))
-    assert broken(make_trial(broken_line, more, cues_of("en"))) == "line-broken"
-
-
 def test_constraints_want_labels_that_stand_apart() -> None:
     marks = BATTERY.marks
     over = replace(BATTERY, marks=(marks[0], replace(marks[1], start=marks[0].start + 1)))
@@ -108,10 +101,32 @@ def test_constraints_want_labels_that_stand_apart() -> None:
     assert broken(make_trial(touching, candidate(touching, ("night", "nighttime")), cues_of("en"))) is None
 
 
-def test_a_contrast_may_be_said_otherwise_but_not_made() -> None:
-    source = sentence("the {food|aspect} was fine but we waited", "en")
-    assert broken(make_trial(source, candidate(source, ("but", "though")), cues_of("en"))) is None
-    assert broken(make_trial(source, candidate(source, ("we", "yet we")), cues_of("en"))) == "contrast-added"
+@pytest.mark.parametrize(
+    ("source", "replaced", "reason"),
+    [
+        # a break may go, but none may come
+        ("the {food|aspect}\twas fine\n", [("\t", " "), ("\n", ".")], None),
+        ("the {food|aspect}\twas fine\n", [("the", "a\tlocal")], "line-broken"),
+        # a contrast may be said otherwise, but not made
+        ("the {food|aspect} was fine but we waited", [("but", "though")], None),
+        ("the {food|aspect} was fine but we waited", [("we", "yet we")], "contrast-added"),
+        # a negator far from every label
+        ("the {food|aspect|POS} was {good|opinion|POS} , we came at night", [("came", "never came")], None),
+        # where no opinion is labelled, the words that carry the polarity may not go
+        ("the {food|aspect|POS} was delicious and we came at night", [("delicious", "served")], "opinion-lost"),
+        ("the {food|aspect|POS} was delicious and we came at night", [("delicious", "tasty")], None),
+        # terms without a polarity need no cue
+        ("the {food} was delicious and we came at night", [("delicious", "not served")], None),
+    ],
+)
+def test_constraints_hold_what_labels_need(source: str, replaced: list[tuple[str, str]], reason: str | None) -> None:
+    made = sentence(source, "en")
+    assert broken(make_trial(made, candidate(made, *replaced), cues_of("en"))) == reason
+
+
+def test_a_negator_changes_the_label_of_a_sentence() -> None:
+    whole = sentence("the food was fine , we came at night", "en", label="POS")
+    assert broken(make_trial(whole, candidate(whole, ("came", "never came")), cues_of("en"))) == "negator-changed"
 
 
 def test_a_candidate_that_is_mostly_gone_is_too_short() -> None:
@@ -169,24 +184,6 @@ def test_simplified_and_traditional_cues_are_the_same() -> None:
     assert found.count("服務不親切")
 
 
-def test_a_negator_far_from_every_label_changes_nothing_but_a_sentence_label() -> None:
-    far = sentence("the {food|aspect|POS} was {good|opinion|POS} , we came at night", "en")
-    whole = sentence("the food was fine , we came at night", "en", label="POS")
-    assert broken(make_trial(far, candidate(far, ("came", "never came")), cues_of("en"))) is None
-    assert broken(make_trial(whole, candidate(whole, ("came", "never came")), cues_of("en"))) == "negator-changed"
-
-
-def test_where_no_opinion_is_labelled_the_words_that_carry_the_polarity_may_not_go() -> None:
-    source = sentence("the {food|aspect|POS} was delicious and we came at night")
-    assert broken(make_trial(source, candidate(source, ("delicious", "served")), cues_of("en"))) == "opinion-lost"
-    assert broken(make_trial(source, candidate(source, ("delicious", "tasty")), cues_of("en"))) is None
-
-
-def test_terms_without_a_polarity_need_no_cue() -> None:
-    source = sentence("the {food} was delicious and we came at night")
-    assert broken(make_trial(source, candidate(source, ("delicious", "not served")), cues_of("en"))) is None
-
-
 def test_a_relabelled_candidate_may_change_its_opinion_but_not_its_aspect() -> None:
     source = sentence("the {food|aspect} was {good|opinion|POS} today")
     start = source.marks[1].start
@@ -237,9 +234,7 @@ def test_texts_that_are_known_are_rejected_and_so_is_what_is_too_much() -> None:
     texts = ["we came at noon", "we came at noon", "we came late", "we came early", "we came by bus", "call 0912345678"]
     candidates = [Rewrite("s", (Edit(0, len(source.text), text),)) for text in texts]
     seen = Seen(str, {"we came early"}, {"we came late"})
-    told = judge(
-        [(source, candidates), (Sentence("t", "x", ()), [])], 2, cues_of("en"), seen, lambda text: "09" in text
-    )
+    told = judge([(source, candidates), (Sentence("t", "x", ()), [])], 2, cues_of("en"), seen, lambda one: "09" in one)
     assert [one.text for one in told.kept] == ["we came at noon", "we came by bus"]
     assert told.reasons == {"duplicate": 1, "held-out": 1, "in-source": 1, NOTHING: 1, "personal-data": 1}
     assert (told.proposed, told.sources) == (6, 1)

@@ -1,6 +1,4 @@
-"""`masked-seq2seq`: MaskFrag as the paper says, the label-aware network, beams that keep labels,
-and a model that is trained once.
-"""
+"""`masked-seq2seq`: MaskFrag as the paper says, the label-aware network, and beams that keep labels."""
 
 from __future__ import annotations
 
@@ -89,9 +87,7 @@ def test_a_fragment_of_whole_words_reaches_to_their_ends() -> None:
     edges = [start in (0, 2, 5) for start in range(7)] + [True]  # words of two, three and two characters
     assert [widened(span, edges) for span in ((0, 2), (1, 3), (3, 6), (5, 7))] == [(0, 2), (0, 5), (2, 7), (5, 7)]
     assert {*chosen_fragments([0] * 7, 0.3, 9, random.Random(1), edges)} == {(0, 5), (2, 5), (2, 7)}
-    assert {*chosen_fragments([0, 0, 1, 1, 0, 1, 1], 0.3, 9, random.Random(1), edges, 2)} == {(0, 5)}, (
-        "of two masked tokens at least"
-    )
+    assert {*chosen_fragments([0, 0, 1, 1, 0, 1, 1], 0.3, 9, random.Random(1), edges, 2)} == {(0, 5)}
 
 
 def test_labels_of_tokens_follow_the_marks_and_a_token_that_a_mark_touches_is_labelled() -> None:
@@ -276,9 +272,7 @@ def test_beams_change_what_is_written_not_what_is_learnt_and_damaged_weights_are
         load(settings, sentences, Workplace(tmp_path))
 
 
-def test_a_training_that_was_cut_off_goes_on_to_the_same_weights(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_training_that_was_cut_off_ends_in_the_same_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "SAVE_STEPS", 1)
     sentences = tiny_hub.chinese()
     due = load(TINY, sentences, Workplace(tmp_path / "whole")).digest

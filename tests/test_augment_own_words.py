@@ -71,9 +71,7 @@ def test_a_triplet_that_only_own_words_know_is_missed_when_it_is_lost(workdir: P
     assert label_lost(pairs) == set(), "the shipped rules never found it"
 
 
-def test_a_bench_and_the_augmentation_of_a_file_read_the_words_of_their_working_directory(
-    workdir: Path, here: Command, tmp_path: Path
-) -> None:
+def test_a_bench_and_the_augmentation_of_a_file_know_own_words(workdir: Path, here: Command, tmp_path: Path) -> None:
     row = BenchRow("r", TEXT, label="1")
     known = given(Sources((row,), (), ()), workdir)
     assert known.folders == folders_in(workdir)

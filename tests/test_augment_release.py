@@ -1,6 +1,4 @@
-"""`builder augment`: a release goes in, a child release comes out that verify holds to its word; files; resuming;
-what is refused.
-"""
+"""`builder augment`: a release goes in, and a child release comes out that verify holds to its word."""
 
 from __future__ import annotations
 
@@ -130,9 +128,7 @@ def test_every_row_names_its_source_and_its_edits(texts: dict[str, str], child: 
 
 def test_what_stands_in_valid_or_test_is_never_a_source(child: Path) -> None:
     assert not any(row["source_id"] == "a6" for row in layer(child))  # b2 of valid says the same without its full stop
-    rejected = [
-        json.loads(line) for line in (child / "rejected" / "train-marked.jsonl").read_text("utf-8").splitlines()
-    ]
+    rejected = [json.loads(line) for line in (child / "rejected/train-marked.jsonl").read_text("utf-8").splitlines()]
     assert {"sentence": "a6:0-4", "reason": "held-out", "edits": []} in rejected
     assert any(one["reason"] == "no-label" for one in rejected)
     assert opened(child).manifest["augmentations"]["marked"]["rejected"] == {
@@ -146,16 +142,12 @@ def test_a_near_duplicate_of_a_held_out_text_is_rejected() -> None:
     assert augment._near(held, ["完全是另一句話，跟它無關", "週末排隊排很久啊，燒餅倒是香。"]) == {1}
 
 
-def test_the_same_input_gives_the_same_bytes_however_it_is_cut(
-    parent: Path, child: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_chunks_change_no_byte(parent: Path, child: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "CHUNK", 3)
     assert contents(augment.augment_release(plan(parent, tmp_path)).path) == contents(child)
 
 
-def test_synonyms_by_two_processes_are_those_of_one(
-    parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_processes_find_the_synonyms_of_one(parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "CHUNK", 3)
     one = augment.augment_release(plan(parent, tmp_path / "1", method="synonym")).path
     other = augment.augment_release(plan(parent, tmp_path / "2", method="synonym", workers=2)).path
@@ -171,9 +163,7 @@ def test_settings_travel_as_they_are(tmp_path: Path) -> None:
     assert run.loaded(run.dumped(made), tmp_path) == made
 
 
-def test_a_run_that_was_stopped_goes_on_where_it_was(
-    parent: Path, child: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stopped_run_is_resumed(parent: Path, child: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "CHUNK", 2)
     BROKEN.append("a4:0-16")
     with pytest.raises(KeyboardInterrupt):
@@ -270,9 +260,7 @@ def test_the_metadata_is_valid_croissant(child: Path) -> None:
         ({"aspects": [{"text": "湯", "spans": [[0, 1]], "polarity": None}]}, "aspect '湯' is not at"),
     ],
 )
-def test_verify_holds_a_row_to_its_lineage(
-    child: Path, texts: dict[str, str], change: dict[str, Any], fault: str
-) -> None:
+def test_a_row_is_held_to_its_lineage(child: Path, texts: dict[str, str], change: dict[str, Any], fault: str) -> None:
     row = layer(child)[0]
     assert list(faults(row, "marked", texts)) == []
     told = list(faults(row | change, "marked", texts))
@@ -286,9 +274,7 @@ def resealed(child: Path, to: Path, row: dict[str, Any], **about: object) -> Pat
     shutil.copytree(child, made)
     path = made / "data" / "train-marked.jsonl"
     rows = layer(made)
-    path.write_text(
-        "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in [rows[0] | row, *rows[1:]]), encoding="utf-8"
-    )
+    path.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in [rows[0] | row, *rows[1:]]), "utf-8")
     told = json.loads((made / "manifest.json").read_text("utf-8"))
     told["augmentations"] = told["augmentations"] | about if "marked" not in about else about["marked"]
     (made / "manifest.json").write_text(json.dumps(told), encoding="utf-8")
@@ -345,10 +331,7 @@ def test_a_release_that_fails_verify_is_refused(parent: Path, tmp_path: Path, he
     shutil.copytree(parent, broken)
     with (broken / "data" / "train.jsonl").open("a", encoding="utf-8") as file:
         file.write("{}\n")
-    assert (
-        "the release is not sound: data/train.jsonl: its bytes have changed"
-        in here("augment", "synonym", "--release", broken).error
-    )
+    assert "the release is not sound: data/train.jsonl: " in here("augment", "synonym", "--release", broken).error
 
 
 @pytest.mark.parametrize(
@@ -370,9 +353,7 @@ def test_a_release_that_fails_verify_is_refused(parent: Path, tmp_path: Path, he
         (["synonym", "--release", "nowhere"], "no manifest.json here"),
     ],
 )
-def test_what_cannot_be_asked_for_is_said_in_one_line(
-    parent: Path, tmp_path: Path, here: Command, words: list[str], told: str
-) -> None:
+def test_bad_requests_are_one_line(parent: Path, tmp_path: Path, here: Command, words: list[str], told: str) -> None:
     given = [str(parent) if word == "R" else word for word in words]
     assert told in here("augment", *given, "--workdir", tmp_path, "--out", tmp_path / "out").error
 
@@ -400,9 +381,7 @@ class Turning:
             yield tuple(Rewrite(one.id, (Edit(*place, word),), changed=changed[word]) for word in words)
 
 
-def test_a_flipped_triplet_that_the_judge_does_not_find_is_rejected(
-    parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_flip_that_no_judge_finds_is_rejected(parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(settings.METHODS, "turning", ("the other polarity", "test_augment_release:turning"))
     made = augment.augment_release(plan(parent, tmp_path, method="turning"))
     rows = layer(made.path, "turning")

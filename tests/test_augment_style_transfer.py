@@ -1,6 +1,4 @@
-"""`style-transfer`: opinions give way to opposite ones, and words that make a label are refilled under the opposite
-label.
-"""
+"""`style-transfer`: opinions give way to opposite ones, and words that make a label are refilled."""
 
 from __future__ import annotations
 
@@ -14,14 +12,7 @@ import torch
 
 from builder.augment.method_settings import StyleTransferSettings
 from builder.augment.methods.replacing import unit_inventory
-from builder.augment.methods.style_transfer import (
-    Classed,
-    classifier,
-    label_of,
-    load,
-    opinions_of,
-    opposites,
-)
+from builder.augment.methods.style_transfer import Classed, classifier, label_of, load, opinions_of, opposites
 from builder.augment.records import Edit, Mark, Sentence, applied
 from builder.augment.training import Conditions, Workplace, train_until_converged
 from builder.core.errors import ModelError
@@ -81,9 +72,7 @@ def mark_text(sentence: Sentence) -> str:
     return sentence.text[mark.start : mark.end]
 
 
-def test_the_attention_of_a_classifier_is_a_share_of_the_sentence_and_lies_on_the_word_it_learnt(
-    tmp_path: Path,
-) -> None:
+def test_the_attention_of_a_classifier_is_a_share_of_the_sentence_and_lies_on_a_word_learnt(tmp_path: Path) -> None:
     network = classifier(20, 2, 16, 1)
     draw = random.Random(1)
     items = []

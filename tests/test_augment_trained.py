@@ -1,6 +1,4 @@
-"""What holds for every method that trains a model: candidates that depend on a sentence alone, a model
-found again, bases of the right kind, settings that make sense.
-"""
+"""What holds for every method that trains a model: candidates of a sentence alone, models found again, bases."""
 
 from __future__ import annotations
 
@@ -48,9 +46,7 @@ METHODS: dict[str, Load] = {
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_candidates_depend_on_a_sentence_alone_and_a_model_is_found_again(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sentence_alone_decides_and_models_stay(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sentences = tiny_hub.chinese(opinions=False, labels=True)
     made = METHODS[name](sentences, Workplace(tmp_path / "model"))
     whole = list(made.propose(sentences, 3, 1))
@@ -84,12 +80,9 @@ def test_english_words_are_written_with_their_spaces(name: str, tmp_path: Path) 
     ("kind", "base", "called"),
     [
         (MASKED, "bart", "'bart' model is no masked language model"),
-        (MASKED, "gpt2", "'gpt2' model is no masked language model"),
         (CAUSAL, "bert", "BertForMaskedLM is no causal language model"),
         (SEQ2SEQ, "bert", "'bert' model is no encoder-decoder"),
-        (SEQ2SEQ, "gpt2", "'gpt2' model is no encoder-decoder"),
         (ENCODER, "gpt2", "'gpt2' model is no encoder"),
-        (ENCODER, "bart", "'bart' model is no encoder"),
         (ENCODER, "none", "no model here: there is no such folder"),
     ],
 )
@@ -156,10 +149,8 @@ def test_models_of_a_folder_translate_whatever_the_batches(tmp_path: Path) -> No
     together = list(method.propose(sentences, 2, 1))
     assert [next(iter(method.propose([one], 2, 1))) for one in sentences] == together
     assert any(together) and all(len(row) <= 2 for row in together)
-    assert (
-        method.signature
-        != make_method("back-translation", make_settings(own | {"back_translation.beams": 2})).signature
-    )
+    other = make_method("back-translation", make_settings(own | {"back_translation.beams": 2}))
+    assert method.signature != other.signature
 
 
 def test_a_model_that_is_not_named_or_does_not_translate_is_an_error(tmp_path: Path) -> None:

@@ -1,6 +1,4 @@
-"""What the methods that train share: raw reviews to begin with, read in the script of the sentences,
-and never a held-out one; settings that make sense.
-"""
+"""What the methods that train share: raw reviews to begin with, in the script of the sentences, never held out."""
 
 from __future__ import annotations
 
@@ -92,9 +90,7 @@ def test_bert_and_cbert_begin_with_the_same_model_and_bert_stays_as_it_is(tmp_pa
     make_settings = replace(CLOZE, corpus="train")
     plain = load_cbert(make_settings, GIVEN, Workplace(tmp_path / "bert"), "bert", corpus=more)
     labelled = load_cbert(make_settings, GIVEN, Workplace(tmp_path / "cbert"), corpus=more)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["cbert", "corpus-bert"], (
-        "bert learnt nothing of its own"
-    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cbert", "corpus-bert"]
     labels, none = (len(made.model.network.state_dict()["labels.weight"]) for made in (labelled, plain))
     assert labels > none == 1
     assert list(plain.propose(GIVEN, 1, 1)) != list(labelled.propose(GIVEN, 1, 1))

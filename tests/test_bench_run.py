@@ -122,9 +122,7 @@ def test_a_bench_writes_table_numbers_and_figures(done: tuple[Path, str]) -> Non
     assert "with 2 seeds p cannot be below 0.333" in out
     page = (workdir / "bench.md").read_text(encoding="utf-8")
     assert "front.jsonl ×2" in page and "](bench-means.svg)" in page and "](bench-copies.svg)" in page
-    assert "http://www.w3.org/2000/svg" in (workdir / "bench-means.svg").read_text(encoding="utf-8"), (
-        "an SVG that stands alone"
-    )
+    assert "http://www.w3.org/2000/svg" in (workdir / "bench-means.svg").read_text(encoding="utf-8")
 
 
 def test_a_run_that_was_stopped_goes_on_and_gives_the_same(done: tuple[Path, str], data: Path, here: Command) -> None:
@@ -199,15 +197,11 @@ def test_one_class_and_an_empty_set_are_refused(data: Path, tmp_path: Path, here
     empty.write_text("", encoding="utf-8")
     assert "no row for the task absc" in here(*options(data, tmp_path, test=empty, methods="none")).error
     strange = apc(tmp_path / "strange.txt", [("a $T$ of its own", "kind", "Conflict")])
-    assert (
-        "test labels that no training row has: 'Conflict'"
-        in here(*options(data, tmp_path, test=strange, methods="none")).error
-    )
+    error = here(*options(data, tmp_path, test=strange, methods="none")).error
+    assert "test labels that no training row has: 'Conflict'" in error
 
 
-def test_a_model_that_diverges_is_named_with_its_cell(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: Command
-) -> None:
+def test_a_diverging_model_is_named(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: Command) -> None:
     def wild(*arguments: object) -> object:
         return replace(configs(*arguments), rate=1e30)
 
@@ -220,10 +214,8 @@ def test_a_model_that_diverges_is_named_with_its_cell(
 
 def test_rows_without_a_source_cannot_be_counted_by_copies(data: Path, tmp_path: Path, here: Command) -> None:
     plain = apc(tmp_path / "plain.txt", [(f"oh {text}", thing, label) for text, thing, label in texts(40, 1)])
-    assert "do not name their source" in here(*options(data, tmp_path, methods=str(plain))).error
-    assert (
-        "do not name their source" in here(*options(data, tmp_path, methods=str(plain), copies=None, share=0.5)).error
-    )
+    for more in ({}, {"copies": None, "share": 0.5}):
+        assert "do not name their source" in here(*options(data, tmp_path, methods=str(plain), **more)).error
 
 
 def test_the_lineage_that_augment_writes_beside_a_file_names_the_sources(tmp_path: Path) -> None:
@@ -239,9 +231,7 @@ def test_files_of_every_kind_are_read(tmp_path: Path) -> None:
     assert [(row.text, row.label) for row in reading.load(tsv, "tc").rows] == [("so good", "1"), ("so bad", "0")]
     atepc = tmp_path / "a.atepc"
     block = "the O -100\nhot B-ASP {}\nsoup I-ASP {}\nand O -100\ntea B-ASP {}\n\n"
-    atepc.write_text(
-        block.format("Negative", "Negative", "-100") + block.format("-100", "-100", "Positive"), encoding="utf-8"
-    )
+    atepc.write_text(block.format("Negative", "Negative", "-100") + block.format("-100", "-100", "Positive"), "utf-8")
     (row,) = reading.load(atepc, "ate").rows
     assert [row.text[a:b] for a, b in row.spans] == ["hot soup", "tea"]
     judged = reading.load(atepc, "absc").rows
@@ -402,9 +392,7 @@ class Fixed:
         return [tuple(Rewrite(one.id, (edit,)) for edit in self.edits) for one in asked]
 
 
-def test_rows_in_which_the_rules_no_longer_find_a_triplet_are_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_whose_triplet_no_rule_finds_now_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     soup, good = Element("湯", ((3, 4),)), Element("很好喝", ((4, 7),))
     told = (Triplet(soup, soup, good, good, "POS", 8.0),)
     row = BenchRow("r", "這家的湯很好喝", (Mark(3, 4), Mark(4, 7, "opinion")), triplets=told)

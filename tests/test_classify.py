@@ -1,6 +1,4 @@
-"""The classifiers and aspect taggers: each learns what can be learnt, the same way every time,
-and says what it cannot do.
-"""
+"""The classifiers and aspect taggers: each learns what can be learnt, the same way every time."""
 
 from __future__ import annotations
 
@@ -61,9 +59,7 @@ PAIRS = [(name, task) for name, kind in MODELS.items() for task in kind.tasks if
 
 
 @pytest.mark.parametrize(("name", "task"), PAIRS)
-def test_every_model_from_scratch_learns_its_task_and_answers_unseen_items(
-    name: str, task: str, tmp_path: Path
-) -> None:
+def test_every_model_from_scratch_learns_its_task_and_answers_new_items(name: str, task: str, tmp_path: Path) -> None:
     train, test = items(task, 60, 1), items(task, 30, 2)
     choice = chosen(name, task, "en")
     config = replace(SMALL, epochs=12 if task == "absc" else 8, batch_chars=32 if task == "tc" else 64)
@@ -127,9 +123,7 @@ def test_tags_and_spans_are_each_other_s_inverse() -> None:
     spans = ((4, 18), (31, 34))
     assert inputs.tags(words, spans) == (0, 1, 2, 0, 0, 0, 1)
     assert inputs.spans_of(words, inputs.tags(words, spans)) == spans
-    assert inputs.spans_of(words, (0, 2, 2, 0, 1, 1, 0)) == ((4, 18), (22, 26), (27, 30)), (
-        "an I alone begins a span, a B always"
-    )
+    assert inputs.spans_of(words, (0, 2, 2, 0, 1, 1, 0)) == ((4, 18), (22, 26), (27, 30))
 
 
 def test_of_a_long_text_the_words_around_the_aspect_are_read() -> None:
@@ -285,9 +279,7 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         ("bert-ftc", "bert", "ate"), ("bert-pt", "bert", "ate"),
     ],
 )  # fmt: skip
-def test_encoders_of_transformers_are_fine_tuned(
-    name: str, which: str, task: str, bert: dict[str, Path], tmp_path: Path
-) -> None:
+def test_hub_encoders_are_fine_tuned(name: str, which: str, task: str, bert: dict[str, Path], tmp_path: Path) -> None:
     choice = chosen(f"{name}={bert[which]}", task, "en")
     config = replace(choice.config, epochs=2, rate=5e-3, threads=1)
     train = items(task, 16, 1)
@@ -308,9 +300,7 @@ def test_a_text_longer_than_the_encoder_has_places_for_is_cut(bert: dict[str, Pa
     assert len(row.first) == len(reader.shown(item)) < len(item.words)
 
 
-def test_bert_pt_is_trained_on_domain_text_and_on_reading_comprehension_first(
-    bert: dict[str, Path], tmp_path: Path
-) -> None:
+def test_bert_pt_learns_domain_text_and_reading_comprehension_first(bert: dict[str, Path], tmp_path: Path) -> None:
     domain = tuple(text for text, _ in opinions(20, 7))
     means = Means(str(bert["bert"]), domain=domain, comprehension=squad(tmp_path / "squad", 12))
     train, choice = items("ate", 20, 1), chosen(f"bert-pt={bert['bert']}", "ate", "en")

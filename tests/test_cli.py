@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Built, Command, ask, contents, environment
+from conftest import ROOT, Built, Command, ask, contents, environment, run_python
 
 import builder
 from builder.cli import main as cli
@@ -74,14 +74,6 @@ def dump(workdir: Path) -> list[str]:
         return sorted(connection.iterdump())  # a setting that is written again, with the same value, moves to the end
     finally:
         connection.close()
-
-
-def test_resume_of_a_finished_build_does_nothing_either(built: Built, here: Command) -> None:
-    before = contents(built.out)
-    ran = here("resume", "--workdir", built.workdir, "--verbose")
-    assert ran.code == 0, ran.err
-    assert re.findall(r"^(\w+) +kept ", ran.out, re.M) == STAGES
-    assert contents(built.out) == before
 
 
 def test_status_shows_every_stage_done_with_its_counts(built: Built, here: Command) -> None:
@@ -163,7 +155,7 @@ cli.cli.main = work
 sys.argv = ["builder", "build"]
 cli.main()
 """
-    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, timeout=300)
+    done = run_python("-c", code)
     assert done.returncode == 128 + number, done.stderr
     assert done.stderr.strip() == "builder: stopped; what is finished is kept, `builder resume` goes on"
 
@@ -185,7 +177,7 @@ for given in {}, {"GOMP_SPINCOUNT": "5"}, {"OMP_WAIT_POLICY": "ACTIVE"}:
     assert "torch" not in sys.modules, "torch reads them when it loads"
     print(*map(os.environ.get, names), file=sys.stderr)
 """
-    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, timeout=300)
+    done = run_python("-c", code)
     assert done.stderr.splitlines() == ["PASSIVE 1000", "PASSIVE 5", "ACTIVE None"]
 
 
@@ -317,9 +309,7 @@ def test_query_lists_the_named_queries_and_runs_each(built: Built, here: Command
         ran = here("query", name, "--format", "json", "--workdir", built.workdir, *given)
         assert ran.code == 0, (name, ran.err)
         assert isinstance(json.loads(ran.out), list), name
-    assert (
-        json.loads(here("query", "duplicates-across-splits", "--format", "json", "--workdir", built.workdir).out) == []
-    )
+        assert name != "duplicates-across-splits" or ran.out.strip() == "[]"
 
 
 def test_queries_tell_what_was_rejected_and_what_each_rule_made(built: Built, here: Command) -> None:
@@ -375,10 +365,8 @@ def test_explain_takes_the_ids_of_the_release_and_of_the_database(built: Built, 
     released = next(row for row in read_lines(built.release / "data" / "train.jsonl") if row["triplets"])["triplets"][0]
     by_release = here("explain", released["id"], "--workdir", built.workdir)
     assert by_release.code == 0, by_release.err
-    assert (
-        f"({released['aspect']['text']}, {released['opinion']['text']}, {released['polarity']})"
-        in by_release.out.splitlines()[0]
-    )
+    told = f"({released['aspect']['text']}, {released['opinion']['text']}, {released['polarity']})"
+    assert told in by_release.out.splitlines()[0]
     key, suffix = released["id"].rsplit(":", 1)
     number = ask(
         built.workdir,
@@ -483,9 +471,7 @@ def test_extract_keeps_order_and_ids_and_points_into_the_text_as_given(here: Com
         ("餐點", "不會鹹", "POS"),
         ("服務人員", "親切", "POS"),
     }
-    assert {(t["aspect"], t["polarity"]) for t in made[4]["triplets"]} >= {("价格", "POS")}, (
-        "the script of the text as given"
-    )
+    assert {(t["aspect"], t["polarity"]) for t in made[4]["triplets"]} >= {("价格", "POS")}
     assert any("湯頭" in t["aspect"] for t in made[2]["triplets"])
     for given, row in zip(rows, made, strict=True):
         for triplet in row["triplets"]:
@@ -581,30 +567,13 @@ def test_verify_and_explain_print_json_for_programs(built: Built, here: Command,
 # ---- what is released
 
 
-def test_the_release_holds_what_the_database_says_and_every_span_is_its_text(built: Built) -> None:
-    manifest = json.loads((built.release / "manifest.json").read_text(encoding="utf-8"))
-    texts = dict(ask(built.workdir, "SELECT key, text FROM reviews"))
-    for name, facts in manifest["splits"].items():
-        rows = read_lines(built.release / "data" / f"{name}.jsonl")
-        assert len(rows) == facts["reviews"]
-        assert sum(len(row["triplets"]) for row in rows) == facts["triplets"] > 0
-        for row in rows:
-            assert row["id"] in texts
-            for triplet in row["triplets"]:
-                for part in ("aspect", "aspect_full", "opinion", "opinion_full"):
-                    element = triplet[part]
-                    assert "".join(row["text"][start:end] for start, end in element["spans"]) == element["text"]
-    assert str(built.workdir) not in json.dumps(manifest), "no path of this machine is released"
-    assert any(
-        "D1" in triplet["sources"]
-        for row in read_lines(built.release / "data" / "train.jsonl")
-        for triplet in row["triplets"]
-    )
+def test_a_release_names_no_path_of_this_machine_and_holds_what_was_learnt(built: Built) -> None:
+    assert str(built.workdir) not in (built.release / "manifest.json").read_text(encoding="utf-8")
+    rows = read_lines(built.release / "data" / "train.jsonl")
+    assert any("D1" in triplet["sources"] for row in rows for triplet in row["triplets"])
 
 
-def test_lines_of_csv_end_as_pipes_end_them_and_a_carriage_return_in_a_cell_is_quoted(
-    built: Built, here: Command, tmp_path: Path
-) -> None:
+def test_lines_of_csv_end_in_newlines_and_a_return_is_quoted(built: Built, here: Command, tmp_path: Path) -> None:
     statement = "SELECT 'a' || char(13) || 'b' AS x, 'c,d' AS y"
     target = tmp_path / "rows.csv"
     assert here("sql", statement, "--workdir", built.workdir, "--output", target).code == 0

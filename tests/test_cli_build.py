@@ -63,9 +63,7 @@ def test_a_dry_run_finds_what_would_stop_the_build(here: Command, tmp_path: Path
     source = write(tmp_path)
     assert "no such file" in here("build", tmp_path / "none.csv", "--dry-run").error
     assert here("build", source, "--dry-run", "--place-column", "店").error.startswith(f"{source}: no column '店'")
-    assert (
-        'release.version = "x" is not MAJOR' in here("build", source, "--dry-run", "--set", "release.version=x").error
-    )
+    assert 'version = "x" is not MAJOR' in here("build", source, "--dry-run", "--set", "release.version=x").error
 
 
 def test_columns_that_nothing_takes_are_named_with_the_options_that_would(tmp_path: Path) -> None:
@@ -149,9 +147,7 @@ def test_without_gold_it_says_that_quality_is_not_measured(here: Command, tmp_pa
     assert "No gold labels were given, so quality is not measured." in ran.out
     assert "The rules alone found them" not in ran.out, "the domain's model judged them"
     assert "湯頭很濃郁，服務人員也很親切\n  湯頭      濃郁  POS\n  服務人員  親切  POS\n" in ran.out
-    assert (
-        f"It states no licence; `builder versions release --licence CC-BY-4.0 --workdir {workdir}` makes one" in ran.out
-    )
+    assert f"no licence; `builder versions release --licence CC-BY-4.0 --workdir {workdir}` makes one" in ran.out
     assert re.findall(r"^\d/7 (\w+)  ", ran.err, re.M) == [stage.name for stage in STAGES]
     quiet = here("build", source, "--workdir", workdir, "--out", tmp_path / "r", "--set", "workers=1", "--quiet")
     assert (quiet.out, quiet.err) == (f"{tmp_path / 'r' / 'v0.1.0'}\n", "")
@@ -229,13 +225,8 @@ def test_a_program_hears_of_a_stage_as_soon_as_it_is_done(capsys: pytest.Capture
     voice = Voice("json", tmp_path, Config())
     voice.stage_ended(Done("ingest", {"reviews": 2, "train": 2}, 0.5, ran=True))
     (event,) = map(json.loads, capsys.readouterr().out.splitlines())
-    assert event == {
-        "event": "done",
-        "stage": "ingest",
-        "ran": True,
-        "seconds": 0.5,
-        "counts": {"reviews": 2, "train": 2},
-    }
+    done = {"event": "done", "stage": "ingest", "ran": True, "seconds": 0.5}
+    assert event == done | {"counts": {"reviews": 2, "train": 2}}
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0.4, "0 s"), (65, "1 min 05 s"), (7_810, "2 h 10 min")])
@@ -245,14 +236,9 @@ def test_seconds_are_said_as_people_say_them(seconds: float, shown: str) -> None
 
 @pytest.mark.parametrize(
     ("panel", "sentence"),
-    [
-        ("No model judged the triplets. The release holds what the rules hold.", "no model judged them"),
-        ("", ""),
-    ],
+    [("No model judged the triplets. The release holds what the rules hold.", "no model judged them"), ("", "")],
 )
-def test_who_found_the_triplets_is_said_as_the_manifest_has_it(
-    built: Built, tmp_path: Path, panel: str, sentence: str
-) -> None:
+def test_the_manifest_says_who_found_triplets(built: Built, tmp_path: Path, panel: str, sentence: str) -> None:
     release = tmp_path / "v0.1.0"
     shutil.copytree(built.release, release)
     manifest = json.loads((release / "manifest.json").read_text(encoding="utf-8"))

@@ -12,20 +12,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from conftest import Command, environment
+from conftest import Command, environment, run_python
 
 from builder.cli.main import cli
 from builder.release.export import extract_output
 from builder.release.export.extract_output import display_width
 
 REVIEW = "餐點不會太鹹，服務人員也很親切"
-
-
-def piped(*words: object, given: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "builder", *map(str, words)],
-        env=environment(), input=given, capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
 
 
 def on_terminal(*words: object, **variables: str) -> str:
@@ -88,7 +81,7 @@ def test_a_terminal_shows_colour_unless_it_is_refused() -> None:
 
 
 def test_a_hyphen_reads_a_text_from_each_line_of_standard_input() -> None:
-    done = piped("extract", "-", given="湯頭很好喝\n\n[推薦]牛肉麵好吃\n")
+    done = run_python("-m", "builder", "extract", "-", given="湯頭很好喝\n\n[推薦]牛肉麵好吃\n")
     assert done.stdout == "1  湯頭很好喝\n  湯頭  好喝  POS\n\n3  [推薦]牛肉麵好吃\n  牛肉麵  好吃  POS\n"
     assert "2 texts, 2 triplets" in done.stderr
     lines = CliRunner().invoke(cli, ["extract", "-", "--output", "-"], input="湯頭很好喝\n").stdout
@@ -126,9 +119,7 @@ def test_csv_has_a_row_for_each_triplet_and_for_each_text_without_one(here: Comm
         assert "".join(row["text"][a:b] for a, b in json.loads(row["opinion_spans"])) == row["opinion"]
 
 
-def test_csv_that_would_repeat_a_long_text_without_end_is_refused(
-    here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_csv_of_a_text_repeated_too_often_fails(here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extract_output, "LARGEST_CSV", 6 * len(REVIEW) - 1)
     assert here("extract", REVIEW, "--output", tmp_path / "out.csv").error == (
         "text 1 and its 2 triplets would take 0 MB in a CSV; write JSON lines: --output FILE.jsonl, or --format jsonl"

@@ -1,7 +1,4 @@
-"""What every command says with `--help` is the text of tests/golden/help.txt.
-
-After a change that is meant to say something else, renew it: `python tests/test_cli_help.py > tests/golden/help.txt`.
-"""
+"""What every command says with `--help` is the text of tests/golden/help.txt."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What people type that went wrong without a word:
-streams, empty questions, other datasets, lists that hold nothing new, sheets.
-"""
+"""What people type that went wrong without a word: streams, empty questions, other datasets, sheets."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import Built, Command, environment
+from conftest import Built, Command, environment, run_python
 
 from builder.core.config import flat, resolve
 from builder.core.errors import InputError, WorkdirError
@@ -43,18 +41,11 @@ for words in json.loads(sys.argv[1]):
 TEXTS = '{"id": 1, "text": "湯頭很好喝"}\n{"id": 2, "text": "店員不親切"}\n'
 
 
-def run(*words: object, cwd: Path, given: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "builder", *map(str, words)],
-        cwd=cwd, env=environment(), input=given, capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
-
-
 # ---- streams
 
 
 def test_extract_reads_a_pipe_and_writes_standard_output(tmp_path: Path) -> None:
-    done = run("extract", "--input", "/dev/stdin", "--output", "-", cwd=tmp_path, given=TEXTS)
+    done = run_python("-m", "builder", "extract", "--input", "/dev/stdin", "--output", "-", cwd=tmp_path, given=TEXTS)
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [row["id"] for row in rows] == [1, 2]
@@ -64,7 +55,8 @@ def test_extract_reads_a_pipe_and_writes_standard_output(tmp_path: Path) -> None
 
 
 def test_extract_names_the_line_of_a_pipe_that_cannot_be_read(tmp_path: Path) -> None:
-    done = run("extract", "--input", "-", "--output", "-", cwd=tmp_path, given="\n" + TEXTS + "{\n")
+    words = ("-m", "builder", "extract", "--input", "-", "--output", "-")
+    done = run_python(*words, cwd=tmp_path, given="\n" + TEXTS + "{\n")
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith("builder: error: -:4: not a JSON line")
 
@@ -172,9 +164,7 @@ def test_show_config_is_toml_that_builds_the_same(here: Command, tmp_path: Path)
     assert re.search(r'^backend = "embedded"  # default$', ran.out, re.M)
 
 
-def test_status_is_a_line_a_stage_in_a_pipe_and_fits_a_terminal(
-    built: Built, here: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_status_is_a_line_a_stage_that_fits(built: Built, here: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = here("status", "--workdir", built.workdir, "--verbose").out.splitlines()
     assert len(lines) == 2 + len(pipeline.STAGES)
     assert max(map(len, lines)) > 100
@@ -191,9 +181,7 @@ def test_status_is_a_line_a_stage_in_a_pipe_and_fits_a_terminal(
 # ---- other datasets
 
 
-def test_a_build_of_another_dataset_does_not_replace_what_a_folder_holds(
-    built: Built, here: Command, tmp_path: Path
-) -> None:
+def test_a_build_of_another_dataset_replaces_nothing_of_a_folder(built: Built, here: Command, tmp_path: Path) -> None:
     workdir, out = built.copy(tmp_path), tmp_path / "releases"
     before = builds.remembered(workdir)
     other = tmp_path / "other.csv"
@@ -205,13 +193,8 @@ def test_a_build_of_another_dataset_does_not_replace_what_a_folder_holds(
         "choose another --workdir, give both the same --name, or replace it with --force"
     )
     assert builds.remembered(workdir).inputs == before.inputs
-    named = Build(
-        workdir,
-        out,
-        (other,),
-        resolve(options=flat(before.resolved.config) | {"release.name": "reviews", "evaluate.gold": ""}),
-    )
-    pipeline.run(named, until="ingest")
+    same = flat(before.resolved.config) | {"release.name": "reviews", "evaluate.gold": ""}
+    pipeline.run(Build(workdir, out, (other,), resolve(options=same)), until="ingest")
     unnamed = Build(workdir, out, (built.reviews,), resolve())
     with pytest.raises(WorkdirError, match="another dataset"):
         pipeline.run(unnamed, until="ingest")
@@ -254,28 +237,20 @@ def test_datasets_that_share_a_folder_have_versions_of_their_own(built: Built, t
 # ---- lists of words
 
 
-def test_a_list_with_nothing_to_take_leaves_every_stage_done_and_says_why(
-    built: Built, here: Command, tmp_path: Path
-) -> None:
+def test_a_list_with_nothing_to_take_says_why_and_changes_nothing(built: Built, here: Command, tmp_path: Path) -> None:
     workdir = built.copy(tmp_path)
     words = tmp_path / "dishes.txt"
     words.write_text("牛肉麵\n", encoding="utf-8")
     ran = here("lexicon", "import", words, "--kind", "dishes", "--workdir", workdir)
     assert ran.code == 0, ran.err
     assert "the lexicon is as before: known 1; see" in ran.out
-    assert (
-        (workdir / "lexicon" / "refused" / "dishes.txt")
-        .read_text(encoding="utf-8")
-        .splitlines()[1]
-        .startswith("1\t牛肉麵\tknown")
-    )
+    refused = (workdir / "lexicon" / "refused" / "dishes.txt").read_text(encoding="utf-8")
+    assert refused.splitlines()[1].startswith("1\t牛肉麵\tknown")
     assert {state for _, state, _ in pipeline.status(workdir)} == {"done"}
     assert load_lexicon(overlays=overlays(workdir)).digest == load_lexicon().digest
 
 
-def test_a_list_of_another_kind_is_an_error_with_its_reasons_and_keeps_what_was_imported(
-    here: Command, tmp_path: Path
-) -> None:
+def test_a_list_of_another_kind_is_an_error_and_keeps_what_was_imported(here: Command, tmp_path: Path) -> None:
     good, bad = tmp_path / "list.txt", tmp_path / "bad" / "list.txt"
     bad.parent.mkdir()
     good.write_text("焗烤星空麵\n", encoding="utf-8")
@@ -311,15 +286,11 @@ def workbook(tmp_path: Path) -> Path:
 def test_a_sheet_is_chosen_by_its_name_or_its_number(workbook: Path, sheet: str) -> None:
     rows = list(read(workbook, Input(sheet=sheet)))
     assert [row.text for row in rows if isinstance(row, RawReview)] == ["湯頭很好喝"]
-    assert [row.reason for row in rows if isinstance(row, RejectedRow)] == ["sheet", "sheet"], (
-        "what is left out is counted"
-    )
+    assert [row.reason for row in rows if isinstance(row, RejectedRow)] == ["sheet", "sheet"]
 
 
 def test_a_workbook_whose_first_sheet_is_a_note_names_the_others(workbook: Path) -> None:
-    with pytest.raises(
-        InputError, match=r"sheet '說明': no text column; .* choose another sheet with --sheet: '說明', '2', '評論'"
-    ):
+    with pytest.raises(InputError, match=r"sheet '說明': no text column; .* with --sheet: '說明', '2', '評論'"):
         list(read(workbook))
     with pytest.raises(InputError, match="sheet '2': no text column"):
         list(read(workbook, Input(sheet="2")))

@@ -127,9 +127,7 @@ def test_a_file_of_another_user_is_not_believed(cache: Path, tmp_path: Path, mon
     assert folders.load_lexicon()._words is None
 
 
-def test_nothing_is_kept_where_nobody_wants_it_or_nothing_can_be_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_kept_where_nobody_wants_it_or_can_write_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(compiled.FOLDER, "")
     folders = own_folder(tmp_path / "own")
     assert compiled.cache_folder() is None

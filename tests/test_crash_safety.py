@@ -1,8 +1,6 @@
-"""A build may be killed at any moment: what is committed stays whole, `resume` goes on, and the end is the same to the
-byte.
+"""A build may be killed at any moment: `resume` goes on, and the end is the same to the byte.
 
-Most builds here are forked from a process that has torch loaded already: real processes, killed by real signals,
-without the seconds that each start would take.
+Most builds are forked from a process that has torch loaded: real processes, killed by real signals.
 """
 
 from __future__ import annotations
@@ -163,9 +161,8 @@ def test_a_build_that_ends_early_takes_its_workers_with_it(
         if how != "kill":
             assert "Traceback" not in said, said[-3000:]
             assert said.splitlines()[-1] == STOPPED.format(workdir)
-            assert re.search(r"\n1/7 ingest  .+\n2/7 annotate  .+\n(\d/7 \w+  .+\n)*\nbuilder: stopped.*\n\Z", said), (
-                said
-            )
+            stages = r"\n1/7 ingest  .+\n2/7 annotate  .+\n(\d/7 \w+  .+\n)*\nbuilder: stopped.*\n\Z"
+            assert re.search(stages, said), said
         assert nobody_left(process.pid), "workers without a parent"
     finally:
         if process.poll() is None or session(process.pid):

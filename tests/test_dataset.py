@@ -82,9 +82,7 @@ def test_a_new_working_directory_goes_on_with_the_dataset_whose_reviews_it_has(m
     assert [path.name for path in sorted(shelf.glob("v*"))] == ["v0.1.0", "v0.2.0"], more.err
 
 
-def test_a_build_that_changes_nothing_keeps_the_last_version_and_says_so(
-    make: Build, here: Command, tmp_path: Path
-) -> None:
+def test_a_build_without_change_keeps_the_last_version_and_says_so(make: Build, here: Command, tmp_path: Path) -> None:
     source, workdir, shelf = write(tmp_path / "in.csv", 0), tmp_path / "w", tmp_path / "releases"
     make(source, "--workdir", workdir)
     again = make(source, "--workdir", workdir, "--set", "seed=14", "--verbose")
@@ -96,9 +94,7 @@ def test_a_build_that_changes_nothing_keeps_the_last_version_and_says_so(
     assert len(list(shelf.glob("v*"))) == 2
 
 
-def test_git_sees_nothing_of_a_working_directory_and_a_folder_with_files_keeps_its_own_rules(
-    make: Build, tmp_path: Path
-) -> None:
+def test_git_sees_no_working_directory_and_a_folder_with_files_keeps_its_rules(make: Build, tmp_path: Path) -> None:
     source = write(tmp_path / "in.csv", 0, rows=2)
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     make(source, "--workdir", tmp_path / "mine", "--until", "ingest")

@@ -84,12 +84,8 @@ def test_a_topic_from_before_the_clauses_that_are_weighed_is_described_as_of_its
 def test_groups_are_named_by_the_longest_prefix() -> None:
     groups = {"thing": ("food",), "part": ("food.part",)}
     decision = Decision("decision", DecisionRule(frozenset(), 1, {}, groups, {}))
-    assert [decision.aspect_group(cls) for cls in ("food.part", "food.soup", "place", "")] == [
-        "part",
-        "thing",
-        "other",
-        "none listed",
-    ]
+    named = [decision.aspect_group(cls) for cls in ("food.part", "food.soup", "place", "")]
+    assert named == ["part", "thing", "other", "none listed"]
 
 
 def test_a_weight_that_is_no_number_is_refused_with_its_line() -> None:

@@ -1,7 +1,4 @@
-"""Convention `described`: section 3.2 of Lu et al. (2024), step by step.
-
-Trees are written out where a step is about trees.
-"""
+"""Convention `described`: section 3.2 of Lu et al. (2024), step by step."""
 
 from __future__ import annotations
 
@@ -72,12 +69,8 @@ def mention(text: str, tokens: Sequence[Token], word: str) -> Mention:
 
 
 def pairs_of(text: str, tokens: Sequence[Token], opinions: Sequence[str], aspects: Sequence[str]) -> list[str]:
-    found = pair_by_shortest_path(
-        tokens,
-        [0] * len(tokens),
-        [mention(text, tokens, word) for word in opinions],
-        [mention(text, tokens, word) for word in aspects],
-    )
+    said, things = ([mention(text, tokens, word) for word in words] for words in (opinions, aspects))
+    found = pair_by_shortest_path(tokens, [0] * len(tokens), said, things)
     return [f"{pair.aspect.word} {pair.opinion.word} {' '.join(pair.path)}" for pair in found]
 
 
@@ -86,19 +79,13 @@ def pairs_of(text: str, tokens: Sequence[Token], opinions: Sequence[str], aspect
 
 def test_the_sentence_of_figure_4_gives_the_answer_of_figure_4() -> None:
     """Dish, attribute with its owner, and person: each with its own opinion, over the commas of one sentence."""
-    assert [written(triplet) for triplet in extract(FIGURE)] == [
-        "炸醬麵|好吃|POS",
-        "醬的份量|多|POS",
-        "店員|令人失望|NEG",
-    ]
+    found = [written(triplet) for triplet in extract(FIGURE)]
+    assert found == ["炸醬麵|好吃|POS", "醬的份量|多|POS", "店員|令人失望|NEG"]
 
 
 def test_a_coordination_over_marks_and_conjunctions_shares_the_opinion() -> None:
-    assert {written(triplet) for triplet in extract("水餃、雞湯和豆花都很好喝")} == {
-        "水餃|好喝|POS",
-        "雞湯|好喝|POS",
-        "豆花|好喝|POS",
-    }
+    found = {written(triplet) for triplet in extract("水餃、雞湯和豆花都很好喝")}
+    assert found == {f"{word}|好喝|POS" for word in ("水餃", "雞湯", "豆花")}
 
 
 # ---- 3.2.1 opinion lexicon
@@ -295,9 +282,7 @@ def test_votes_name_the_one_rule_that_pairs() -> None:
 
 
 def test_the_convention_is_reached_from_python_and_from_the_command_line(here: Command) -> None:
-    assert [str(triplet) for triplet in Extractor(convention="described")(FIGURE)] == [
-        str(triplet) for triplet in extract(FIGURE)
-    ]
+    assert list(map(str, Extractor(convention="described")(FIGURE))) == list(map(str, extract(FIGURE)))
     assert "醬[份量]" in here("extract", FIGURE, "--convention", "described").out
 
 

@@ -1,7 +1,4 @@
-"""The models of augmentation and the classifiers train and run on another device than the host.
-
-The device is that of `stand_in_device`: what is left behind on the host makes an operation fail, as on a GPU.
-"""
+"""The models of augmentation and the classifiers run on a device that fails where something is left on the host."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The documents: everything that can be named is named, everything that can run runs,
-and a reader's eyes are spared.
-"""
+"""The documents: everything that can be named is named, and everything that can run runs."""
 
 from __future__ import annotations
 
@@ -63,9 +61,7 @@ BLOCKS = tuple(blocks())
 
 
 def prose(text: str) -> str:
-    """What is read as sentences: no code, no tables, no headings, no comments;
-    every item of a list ends as a sentence does.
-    """
+    """What is read as sentences: no code, tables, headings or comments; an item of a list ends as a sentence does."""
     text = FENCE.sub("\n\n", text)
     lines = [line for line in text.splitlines() if not re.match(r"\s*(\||#|<!--|!\[|\[\^)", line)]
     text = re.sub(r"^\s*([-*]|\d+\.) ", "\n", "\n".join(lines), flags=re.M)
@@ -149,7 +145,7 @@ def test_a_reader_meets_every_command_on_a_page_that_people_wrote() -> None:
     assert missing == []
 
 
-def test_every_option_says_what_it_does_in_words_that_are_explained() -> None:
+def test_every_command_and_option_says_what_it_does_in_words_that_are_explained() -> None:
     options = [
         (name, option.opts[0], option.help or "")
         for name, command in commands.walk_commands(commands.cli)
@@ -157,6 +153,8 @@ def test_every_option_says_what_it_does_in_words_that_are_explained() -> None:
         if isinstance(option, click.Option) and not option.hidden
     ]
     assert [option for option in options if not option[2].endswith(".")] == []
+    summaries = [command.get_short_help_str(200) for _, command in commands.walk_commands(commands.cli)]
+    assert [text for text in summaries if len(text) > 50 or not text.endswith(".")] == []
     assert [option for option in options if re.search(r"\b(S_0|YN|NX|panel|told)\b", option[2])] == []
 
 
@@ -210,10 +208,8 @@ def test_generated_pages_hold_every_command_option_setting_and_column() -> None:
 
 
 def test_examples_of_docstrings_are_shown_as_code() -> None:
-    assert (
-        doctests.mark_examples("Reads.\n\n>>> 1 + 1\n2\n\nMore.")
-        == "Reads.\n\nExamples:\n    >>> 1 + 1\n    2\n\nMore."
-    )
+    shown = doctests.mark_examples("Reads.\n\n>>> 1 + 1\n2\n\nMore.")
+    assert shown == "Reads.\n\nExamples:\n    >>> 1 + 1\n    2\n\nMore."
     assert doctests.mark_examples("No >>> example.") == "No >>> example."
 
 
@@ -243,9 +239,7 @@ def test_every_script_that_the_results_name_is_there() -> None:
     assert {path for path in re.findall(r"tests/measure/\w+\.py", text) if not (ROOT / path).is_file()} == set()
 
 
-def test_the_tiers_of_tests_are_files_that_are_there_and_named_where_people_read(
-    request: pytest.FixtureRequest,
-) -> None:
+def test_the_tiers_of_tests_are_files_that_are_there_and_named_to_people(request: pytest.FixtureRequest) -> None:
     named = [name for names in TIERS.values() for name in names.split()]
     assert len(named) == len(set(named)), "a file is of one tier"
     assert [name for name in named if not (ROOT / "tests" / f"test_{name}.py").is_file()] == []

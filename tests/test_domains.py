@@ -32,14 +32,7 @@ from builder.pipeline.rule_report import quote
 from builder.release.origin import name_reviews
 from builder.reviews.text import view
 from builder.teaching.domain_packs import blank_markup
-from builder.teaching.word_proposals import (
-    Found,
-    blank_repeated,
-    can_be_proposed,
-    choose_reviews,
-    choose_words,
-    locate,
-)
+from builder.teaching.word_proposals import Found, blank_repeated, can_be_proposed, choose_reviews, choose_words, locate
 
 HOTEL = [
     "櫃檯人員很親切，可惜魚缸很髒", "魚缸很乾淨，珊瑚很舒服", "珊瑚很舒服，海葵不舒服",
@@ -122,11 +115,8 @@ def test_weights_of_food_stand_in_the_restaurant_alone_and_general_ones_in_both(
     assert weights["none"].keys() == weights["laptop"].keys() and changed == {"behind the opinion"}
     assert weights["none"].items() < weights["restaurant"].items()
     assert "taste of food" in weights["restaurant"] and "speed of service" in weights["none"]
-    assert groups["laptop"]["thing"] == ["thing", "laptop"] and groups["restaurant"]["thing"] == [
-        "thing",
-        "food",
-        "drink",
-    ]
+    assert groups["laptop"]["thing"] == ["thing", "laptop"]
+    assert groups["restaurant"]["thing"] == ["thing", "food", "drink"]
 
 
 def _list_strings(folder: str) -> list[str]:
@@ -184,11 +174,7 @@ def test_common_words_serve_every_domain_but_those_that_do_without(tmp_path: Pat
     read = [str(triplet) for triplet in Extractor(domain="none")(text)]
     assert read == ["外套 · 輕便 · POS", "拉鍊 · 卡住 · NEG", "房間隔音 · 差 · NEG"]
     layers = {name: [pack.name for pack in list_layers(name)] for name in ("none", "laptop", "restaurant")}
-    assert layers == {
-        "none": ["common words"],
-        "laptop": ["common words", "laptop"],
-        "restaurant": ["restaurant"],
-    }
+    assert layers == {"none": ["common words"], "laptop": ["common words", "laptop"], "restaurant": ["restaurant"]}
     for name, expected in (("lean", 1), ("rich", 2)):
         (tmp_path / name / "lexicons").mkdir(parents=True)
         (tmp_path / name / "lexicons/general.tsv").write_text("word\tpos\n喵喵\tNOUN\n", encoding="utf-8")
@@ -203,9 +189,7 @@ def test_common_words_serve_every_domain_but_those_that_do_without(tmp_path: Pat
 
 
 def test_a_domain_that_is_unknown_or_no_pack_is_an_error_that_names_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(
-        ConfigError, match=r"there is no domain and no folder 'laptops'; known: hotels, laptop, none, rest"
-    ):
+    with pytest.raises(ConfigError, match="no domain and no folder 'laptops'; known: hotels, laptop, none, rest"):
         Extractor(domain="laptops")
     (tmp_path / "empty").mkdir()
     with pytest.raises(ConfigError, match=r"no domain pack: it has neither lexicons/\*.tsv nor rules/\*.toml"):
@@ -371,9 +355,7 @@ def test_a_pack_quotes_reviews_in_their_own_script_and_proposes_no_markup(tmp_pa
         "鱼缸很舒服 <script>alert(1)</script>",
         "<img src=x onerror=alert(2)>鱼缸很亮&nbsp;推荐",
     ]
-    file.write_text(
-        "text\n" + "".join(f"{line}{mark}\n" for line in lines for mark in ("", "。", "！")), encoding="utf-8"
-    )
+    file.write_text("text\n" + "".join(f"{line}{mark}\n" for line in lines for mark in ("", "。", "！")), "utf-8")
     command("new", "pet", "--reviews", file, "--out", tmp_path / "pet", "--support", 2)
     proposals = {row.word: row for row in read_sheet(tmp_path / "pet")}
     assert "鱼缸" in proposals and not any(word.isascii() for word in proposals)
@@ -382,9 +364,9 @@ def test_a_pack_quotes_reviews_in_their_own_script_and_proposes_no_markup(tmp_pa
     assert row["sentence"] == "这个【鱼缸】很干净，水草 漂亮"
 
 
-@pytest.mark.parametrize("text", ["價格 <3 很好 > 別家", "a < b & c", "&很好；", "好吃>_<推薦"])
-def test_what_people_write_is_no_markup(text: str) -> None:
-    assert blank_markup(text) == text
+def test_what_people_write_is_no_markup() -> None:
+    for text in ("價格 <3 很好 > 別家", "a < b & c", "&很好；", "好吃>_<推薦"):
+        assert blank_markup(text) == text
 
 
 def test_the_page_of_a_pack_keeps_answers_and_names_classes(pack: Path) -> None:
@@ -444,12 +426,9 @@ def test_a_class_with_a_strange_name_or_role_changes_nothing(change: dict[str, s
     assert (pack / "candidates.csv").read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("word", "meaning"),
-    [("魚塘經理", "staff"), ("水族館大廳", "place.generic"), ("鱗", "thing"), ("koi", "thing")],
-)
-def test_an_aspect_is_offered_a_known_class_by_its_ending_or_else_a_role(word: str, meaning: str) -> None:
-    assert guess_class(word, load_lexicon(domain="none")) == meaning
+def test_an_aspect_is_offered_a_known_class_by_its_ending_or_else_a_role() -> None:
+    words = {"魚塘經理": "staff", "水族館大廳": "place.generic", "鱗": "thing", "koi": "thing"}
+    assert {word: guess_class(word, load_lexicon(domain="none")) for word in words} == words
 
 
 def test_a_role_becomes_one_class_of_the_pack_that_rules_read_as_the_core_s(tmp_path: Path) -> None:
@@ -492,16 +471,8 @@ def test_what_a_page_says_is_read_once_and_what_a_person_says_every_time() -> No
 @pytest.mark.parametrize(
     ("kind", "word"),
     [
-        ("aspect", "上海"),
-        ("aspect", "夜裡"),
-        ("opinion", "此時"),
-        ("aspect", "長安路"),
-        ("aspect", "房間"),
-        ("aspect", "房間隔音"),
-        ("aspect", "老闆的魚"),
-        ("opinion", "不乾淨"),
-        ("opinion", "乾淨舒服"),
-        ("opinion", "vivace"),
+        *(("aspect", word) for word in ("上海", "夜裡", "長安路", "房間", "房間隔音", "老闆的魚")),
+        *(("opinion", word) for word in ("此時", "不乾淨", "乾淨舒服", "vivace")),
     ],
 )
 def test_names_times_known_words_and_what_rules_compose_are_not_proposed(kind: str, word: str) -> None:
@@ -530,13 +501,7 @@ def test_what_a_model_finds_is_counted_without_words_of_degree() -> None:
 def test_a_word_is_proposed_by_the_reviews_that_hold_it_and_not_beside_its_parts() -> None:
     lexicon = load_lexicon(domain="none")
     texts = ["珊瑚很瑩亮", "珊瑚瑩亮", "珊瑚缸不瑩亮", "珊瑚缸好", "珊瑚態度好"]
-    places = [
-        ("珊瑚", "瑩亮", 1),
-        ("珊瑚", "瑩亮", 1),
-        ("珊瑚缸", "不瑩亮", -1),
-        ("珊瑚缸", "好", 1),
-        ("珊瑚態度", "好", 1),
-    ]
+    places = [*[("珊瑚", "瑩亮", 1)] * 2, ("珊瑚缸", "不瑩亮", -1), ("珊瑚缸", "好", 1), ("珊瑚態度", "好", 1)]
     found = {}
     for at, (text, (aspect, opinion, sign)) in enumerate(zip(texts, places, strict=True)):
         start = text.index(opinion)
@@ -665,13 +630,8 @@ def test_rows_of_ones_own_join_the_sheet_and_other_tables_of_the_pack_stay(tmp_p
 def test_what_a_person_states_wins_over_a_proposal_and_two_statements_are_an_error(tmp_path: Path) -> None:
     pack = tmp_path / "stay"
     own = ("aspect;跳水池;place.pool;;;;;;part", "opinion;療癒;POS;0,9;3;seen;;yes;")
-    write_rows(
-        pack,
-        *own,
-        "aspect;跳水池;stay.other;0,9;3;seen;;;thing",
-        "aspect;療癒;stay.other;0.6;3;seen;;;thing",
-        ";;;;;;;;",
-    )
+    proposed = ("aspect;跳水池;stay.other;0,9;3;seen;;;thing", "aspect;療癒;stay.other;0.6;3;seen;;;thing")
+    write_rows(pack, *own, *proposed, ";;;;;;;;")
     assert "1 aspect and 1 opinion of 4 proposals" in command("accept", pack)
     lexicon = load_lexicon(domain=str(pack))
     assert lexicon.aspects["跳水池"].cls == "place.pool" and lexicon.opinions["療癒"].valence == 7.5
@@ -760,11 +720,8 @@ def test_an_opinion_has_the_valence_of_its_polarity_and_a_class_the_role_of_its_
 
 
 def test_a_release_of_another_domain_says_what_its_reviews_are_about() -> None:
-    assert [name_reviews(domain) for domain in ("restaurant", "none", "packs/pets")] == [
-        "restaurant reviews",
-        "reviews",
-        "pets reviews",
-    ]
+    named = [name_reviews(domain) for domain in ("restaurant", "none", "packs/pets")]
+    assert named == ["restaurant reviews", "reviews", "pets reviews"]
 
 
 def test_the_tables_of_a_pack_are_checked_like_the_others(tmp_path: Path, here: Command) -> None:

@@ -162,7 +162,7 @@ def test_a_build_gives_every_candidate_an_end_and_explains_it(here: Command, tmp
     assert "no review of this build has a rating" in here("query", "stars-disagree", *place).err
 
 
-def test_a_build_speaks_of_a_rule_that_loses_nearly_all_its_triplets(
+def test_a_rule_that_loses_nearly_all_its_triplets_is_named(
     tmp_path: Path, here: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "reviews.csv").write_text("text\n" + "".join(f"餐點{n}號很好吃\n" for n in range(3)), encoding="utf-8")

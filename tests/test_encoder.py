@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner, Result
+from conftest import FAST
 from test_model import TINY, TINY_JUDGE, review, weights
 from test_paper_stage import LINES
 from tiny_encoders import KINDS, make_encoder
@@ -30,12 +31,7 @@ from builder.learning.task import EncoderTuning, Example, TaggerConfig, discrimi
 from builder.models import kinds
 from builder.models import tagger as taggers
 from builder.models.discriminator import train_discriminator
-from builder.models.encoder import (
-    EncoderFoundation,
-    EncoderTrunk,
-    check_characters,
-    load_encoder,
-)
+from builder.models.encoder import EncoderFoundation, EncoderTrunk, check_characters, load_encoder
 from builder.models.saved import load, save
 from builder.models.serving import is_plain
 from builder.models.tagger import Tagger, train_tagger
@@ -46,11 +42,12 @@ from builder.pipeline.stages import self_train
 TRAIN, VALID = [review(i) for i in range(60)], [review(i) for i in range(1000, 1012)]
 TEXTS = [example.text for example in TRAIN]
 TUNING = EncoderTuning(rate=3e-3)
+Bases = Callable[[str], Path]
 CONFIG = replace(TINY, epochs=2, batch_chars=1024, rate=6e-3)
 
 
 @pytest.fixture(scope="module")
-def bases(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def bases(tmp_path_factory: pytest.TempPathFactory) -> Bases:
     folder = tmp_path_factory.mktemp("encoders")
 
     def base(kind: str) -> Path:
@@ -68,7 +65,7 @@ def foundation(base: Path) -> EncoderFoundation:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_character_finds_the_tokens_that_stand_for_it(kind: str, bases: Callable[[str], Path]) -> None:
+def test_every_character_finds_the_tokens_that_stand_for_it(kind: str, bases: Bases) -> None:
     encode = foundation(bases(kind)).make_tokens()
     text = "湯頭 真的濃郁，\U00020b9f麵\ud800 Soup好"
     rows = encode(text)
@@ -81,12 +78,10 @@ def test_every_character_finds_the_tokens_that_stand_for_it(kind: str, bases: Ca
         assert (rows.place[char] == 0) == (past == 0)
     assert all(rows.past[i] for i, char in enumerate(text) if char in "湯頭濃郁麵好，")
     if kind in ("roberta", "modernbert"):
-        assert rows.past[text.index("\U00020b9f")] - rows.first[text.index("\U00020b9f")] == 4, (
-            "a character of four bytes"
-        )
+        assert rows.past[text.index("\U00020b9f")] - rows.first[text.index("\U00020b9f")] == 4
 
 
-def test_the_vector_of_a_character_is_the_mean_of_its_tokens(bases: Callable[[str], Path]) -> None:
+def test_the_vector_of_a_character_is_the_mean_of_its_tokens(bases: Bases) -> None:
     made = foundation(bases("modernbert"))
     encode = made.make_encoder(CONFIG)
     texts = ["湯頭\U00020b9f好", "", "麵條真的很香，飲料普通。店員不太好"]
@@ -102,7 +97,7 @@ def test_the_vector_of_a_character_is_the_mean_of_its_tokens(bases: Callable[[st
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta"])
-def test_a_text_longer_than_the_encoder_reads_is_read_in_rows(kind: str, bases: Callable[[str], Path]) -> None:
+def test_a_text_longer_than_the_encoder_reads_is_read_in_rows(kind: str, bases: Bases) -> None:
     made = foundation(bases(kind))
     text = "湯頭真的濃郁，麵條普通。" * 30
     rows = made.make_tokens()(text)
@@ -117,12 +112,12 @@ def test_a_text_longer_than_the_encoder_reads_is_read_in_rows(kind: str, bases: 
     assert torch.isfinite(out).all()
 
 
-def test_the_characters_of_one_token_know_their_place_in_it(bases: Callable[[str], Path]) -> None:
+def test_the_characters_of_one_token_know_their_place_in_it(bases: Bases) -> None:
     rows = foundation(bases("bert")).make_tokens()("x" * 12)
     assert rows.place.tolist() == [*range(1, PLACES), *[PLACES] * 5]
 
 
-def test_characters_that_the_tokenizer_does_not_know_are_told_apart(bases: Callable[[str], Path]) -> None:
+def test_characters_that_the_tokenizer_does_not_know_are_told_apart(bases: Bases) -> None:
     plain = foundation(bases("bert"))
     known = replace(plain, vocabulary=Vocabulary.of(["膻羶"], 1))
     config = replace(CONFIG, bigram_buckets=1)
@@ -142,7 +137,7 @@ def test_characters_that_the_tokenizer_does_not_know_are_told_apart(bases: Calla
         {"num_attention_heads": 5},
     ],
 )
-def test_what_is_no_plain_bert_is_left_to_torch(changed: dict[str, Any], bases: Callable[[str], Path]) -> None:
+def test_what_is_no_plain_bert_is_left_to_torch(changed: dict[str, Any], bases: Bases) -> None:
     config = foundation(bases("bert")).config
     assert is_plain(config) and not is_plain({**config, **changed})
 
@@ -151,9 +146,7 @@ def test_what_is_no_plain_bert_is_left_to_torch(changed: dict[str, Any], bases: 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_training_on_every_class_lowers_the_loss_and_comes_back_from_disk(
-    kind: str, bases: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_every_class_learns_and_comes_back_from_disk(kind: str, bases: Bases, tmp_path: Path) -> None:
     base = foundation(bases(kind))
     tagger = train_tagger(TRAIN, VALID, replace(CONFIG, epochs=8), 1, tmp_path / "t", foundation=base)
     with scope(1, 1):
@@ -176,7 +169,7 @@ def _windows(tagger: Tagger, example: Example) -> list[object]:
     return list(learnable(example, tagger.foundation.make_encoder(tagger.config), tagger.config)[0])
 
 
-def test_a_judge_on_an_encoder_learns_and_gives_shares(bases: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_judge_on_an_encoder_learns_and_gives_shares(bases: Bases, tmp_path: Path) -> None:
     judged, held = ([discriminator_data(e, 1) for e in part] for part in (TRAIN, VALID))
     config = replace(TINY_JUDGE, epochs=10)
     judge = train_discriminator(judged, held, config, 1, tmp_path / "d", foundation=foundation(bases("bert")))
@@ -187,7 +180,7 @@ def test_a_judge_on_an_encoder_learns_and_gives_shares(bases: Callable[[str], Pa
     assert load(tmp_path / "m", "cpu").digest == judge.digest
 
 
-def test_a_training_that_was_stopped_ends_with_the_same_bytes(bases: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_training_that_was_stopped_ends_with_the_same_bytes(bases: Bases, tmp_path: Path) -> None:
     class Stopped(Exception):
         pass
 
@@ -207,7 +200,7 @@ def test_a_training_that_was_stopped_ends_with_the_same_bytes(bases: Callable[[s
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_deeper_layers_learn_at_lower_rates(kind: str, bases: Callable[[str], Path]) -> None:
+def test_deeper_layers_learn_at_lower_rates(kind: str, bases: Bases) -> None:
     base = replace(foundation(bases(kind)), tuning=EncoderTuning(rate=1e-4, layer_decay=0.5))
     network = TaggerNetwork(base, replace(CONFIG, rate=1e-3))
     trunk = network.trunk
@@ -225,7 +218,7 @@ def test_deeper_layers_learn_at_lower_rates(kind: str, bases: Callable[[str], Pa
     assert {round(float(group["scale"]), 4) for group in groups} == {1.0, 0.1, 0.05, 0.025}  # type: ignore[arg-type]
 
 
-def test_bf16_trains_with_fewer_digits_and_leaves_the_heads_as_they_are(bases: Callable[[str], Path]) -> None:
+def test_bf16_trains_with_fewer_digits_and_leaves_the_heads_as_they_are(bases: Bases) -> None:
     outs = {}
     for precision in ("fp32", "bf16", "auto"):
         base = replace(foundation(bases("bert")), tuning=replace(TUNING, precision=precision))
@@ -247,7 +240,7 @@ def test_bf16_trains_with_fewer_digits_and_leaves_the_heads_as_they_are(bases: C
     assert torch.allclose(outs["fp32"], outs["bf16"], atol=0.2)
 
 
-def test_rates_rise_over_the_warm_up_and_fall_to_nothing(bases: Callable[[str], Path]) -> None:
+def test_rates_rise_over_the_warm_up_and_fall_to_nothing(bases: Bases) -> None:
     network = TaggerNetwork(foundation(bases("bert")), CONFIG)
 
     def rates(warmup: float) -> list[float]:
@@ -277,7 +270,7 @@ def test_each_setting_of_the_encoder_reaches_its_training() -> None:
 
 
 def test_a_batch_that_the_memory_does_not_hold_is_taken_in_parts(
-    bases: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bases: Bases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = foundation(bases("bert"))
     tagger = train_tagger(TRAIN[:40], [], replace(CONFIG, epochs=1), 1, tmp_path / "t", foundation=base)
@@ -293,9 +286,7 @@ def test_a_batch_that_the_memory_does_not_hold_is_taken_in_parts(
 
         course = course_of(network, [len(TEXTS[0])] * len(windows), loss, lambda: 0.0, CONFIG, 1)
         value = course.gradient(list(range(len(windows))), TrainingStep(0, 0, 1, 0))
-        gradients.append(
-            (value, {name: p.grad.clone() for name, p in network.named_parameters() if p.grad is not None})
-        )
+        gradients.append((value, {n: p.grad.clone() for n, p in network.named_parameters() if p.grad is not None}))
     assert sizes[0] == len(windows) > 18 and max(sizes[-3:]) <= 9
     assert gradients[0][0] == pytest.approx(gradients[1][0], rel=1e-4)
     for name, grad in gradients[0][1].items():
@@ -320,28 +311,18 @@ def test_a_batch_that_the_memory_does_not_hold_is_taken_in_parts(
 # What cannot serve
 
 
-def test_what_cannot_serve_is_refused_with_its_reason(bases: Callable[[str], Path], tmp_path: Path) -> None:
-    from transformers import T5Config, T5ForConditionalGeneration
-
+def test_what_cannot_serve_is_refused_with_its_reason(bases: Bases, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"there is no such folder"):
         load_encoder(str(tmp_path / "nothing"), TUNING)
-    size = {"d_model": 8, "d_ff": 8, "num_layers": 1, "num_heads": 1, "d_kv": 8, "vocab_size": 20}
-    T5ForConditionalGeneration(T5Config(**size)).save_pretrained(tmp_path / "t5")  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match="'t5' model is no encoder"):
-        load_encoder(str(tmp_path / "t5"), TUNING)
     made = foundation(bases("bert"))
     assert check_characters(made, TEXTS, "base") == 0
-    with pytest.raises(
-        ModelError, match=r"does not know 100.0% of the reviews' characters, 鯖 for example \(at most 5%\)"
-    ):
+    with pytest.raises(ModelError, match=r"not know 100.0% of the reviews' characters, 鯖 for example \(at most 5%\)"):
         check_characters(made, ["鯖鯖"], "base")
     with pytest.raises(ConfigError, match=r"encoder\.base"):
         resolve(options={"profile": "encoder"})
-    with pytest.raises(ConfigError, match='device = "gpu"'):
-        resolve(options={"device": "gpu"})
 
 
-def test_a_saved_model_without_its_tokenizer_is_refused(bases: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_saved_model_without_its_tokenizer_is_refused(bases: Bases, tmp_path: Path) -> None:
     save(
         train_tagger(TRAIN[:9], [], replace(CONFIG, epochs=1), 1, tmp_path / "t", foundation=foundation(bases("bert"))),
         tmp_path / "m",
@@ -361,7 +342,7 @@ def test_a_saved_model_without_its_tokenizer_is_refused(bases: Callable[[str], P
     [{"vocab_size": 10**8}, {"intermediate_size": 10**6}, {"num_hidden_layers": 900}, {"hidden_size": "wide"}],
 )
 def test_a_saved_model_whose_encoder_claims_more_than_its_weights_is_never_made(
-    claimed: dict[str, object], bases: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    claimed: dict[str, object], bases: Bases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = foundation(bases("bert"))
     save(Tagger(TaggerNetwork(known, CONFIG), known, CONFIG, 0.5, {}), tmp_path)
@@ -382,9 +363,7 @@ def test_a_saved_model_whose_encoder_claims_more_than_its_weights_is_never_made(
 
 
 @pytest.mark.parametrize("harm", ["no tokenizer", "an unknown token"])
-def test_a_saved_model_whose_tokenizer_cannot_serve_it_is_one_line(
-    harm: str, bases: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_a_saved_model_whose_tokenizer_cannot_serve_it_is_one_line(harm: str, bases: Bases, tmp_path: Path) -> None:
     """The digest of the tokenizer is right: whoever made the folder made both."""
     known = foundation(bases("bert"))
     tokens = json.loads(known.tokenizer)
@@ -401,19 +380,13 @@ def test_a_saved_model_whose_tokenizer_cannot_serve_it_is_one_line(
 # ---- the profile `encoder` through the stages
 
 
-SETTINGS = {
+SETTINGS = FAST | {
     "profile": '"encoder"',
     "encoder.base": '"./base"',
     "encoder.rate": "1e-3",
     "device": '"cpu"',
-    "workers": "1",
-    "threads": "1",
     "shard": "4",
-    "discriminate.mode": '"paper"',
-    "discriminate.epochs": "1",
     "self_train.epochs": "16",
-    "self_train.iterations": "1",
-    "self_train.variants": '["D"]',
     "ingest.valid_share": "0.4",
     "ingest.test_share": "0.1",
 }
@@ -453,9 +426,7 @@ def test_a_build_with_an_encoder_ends_in_a_release_and_its_models_name_no_path(b
     assert kept_base == str((built / "base").resolve()), "a build that is resumed in another folder finds it"
 
 
-def test_a_build_keeps_no_checkpoint_of_a_model_that_is_saved(
-    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_checkpoint_of_a_saved_model_is_kept(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stage that runs again reads its models; one that is killed in its second round trains that alone."""
     models = shutil.copytree(built / "w", tmp_path / "w") / "models"
     assert not list(models.glob("*.training/*.safetensors"))

@@ -46,10 +46,7 @@ def reader() -> Reader:
 @pytest.mark.parametrize(
     ("text", "triplets"),
     [
-        ("牛肉麵很好吃", {"牛肉麵|好吃|POS"}),
         ("湯濃麵硬叉燒嫩", {"湯|濃|POS", "麵|硬|NEG", "叉燒|嫩|POS"}),
-        # attributive
-        ("這裡有好吃的牛肉麵", {"牛肉麵|好吃|POS"}),
         # what brackets only name is no topic
         ("湯頭（紅湯）很濃", {"湯頭|濃|POS"}),
         ("炒飯（小）份量剛好", {"份量|剛好|POS"}),
@@ -58,11 +55,7 @@ def reader() -> Reader:
         # what another is fond of, and the kind of place that something is measured by
         ("起司控一定會喜歡", set()),
         ("以一般火鍋店來說算便宜", set()),
-        # a word that gathers a list, behind an adverb
-        ("服務，環境，真的都很棒", {"服務|棒|POS", "環境|棒|POS"}),
         ("又香又濃的湯頭", {"湯頭|香|POS", "湯頭|濃|POS"}),
-        # coordination of aspects
-        ("雞腿和排骨都很入味", {"雞腿|入味|POS", "排骨|入味|POS"}),
         ("漢堡、薯條跟可樂都很好吃", {"漢堡|好吃|POS", "薯條|好吃|POS", "可樂|好吃|POS"}),
         # a crowd, with what follows from it in the same clause
         ("客人太多位子太少", {"客人|多|NEG", "位子|少|NEG"}),
@@ -82,20 +75,10 @@ def reader() -> Reader:
         # comparison: about what is compared, never about the standard
         ("羊肉比牛肉好吃", {"羊肉|好吃|POS"}),
         ("羊肉跟牛肉比起來羊肉好吃", {"羊肉|好吃|POS"}),
-        # verdicts have objects
-        ("非常推薦牛肉麵", {"牛肉麵|推薦|POS"}),
         # polarity by aspect
         ("CP值很高", {"CP值|高|POS"}),
         ("價格很高", {"價格|高|NEG"}),
-    ],
-)
-def test_each_opinion_finds_the_aspect_that_it_describes(reader: Reader, text: str, triplets: set[str]) -> None:
-    assert reader.found(text) == triplets
-
-
-@pytest.mark.parametrize(
-    ("text", "triplets"),
-    [
+        # a list of aspects shares its opinion over commas and modifiers
         ("牛肉湯、滷味，雞排都很好吃", {"牛肉湯|好吃|POS", "滷味|好吃|POS", "雞排|好吃|POS"}),
         ("牛肉湯/滷味都很好吃", {"牛肉湯|好吃|POS", "滷味|好吃|POS"}),
         ("牛肉湯和送的滷味也都很好吃", {"牛肉湯|好吃|POS", "滷味|好吃|POS"}),
@@ -109,32 +92,14 @@ def test_each_opinion_finds_the_aspect_that_it_describes(reader: Reader, text: s
         ("牛肉湯、滷味，雞排很好吃", {"雞排|好吃|POS"}),
         ("點了牛肉湯，滷味跟雞排都很好吃", {"滷味|好吃|POS", "雞排|好吃|POS"}),
         ("想吃牛肉湯還是滷味好吃", {"滷味|好吃|POS"}),
-    ],
-)
-def test_a_list_of_aspects_shares_its_opinion_over_commas_and_modifiers(
-    reader: Reader, text: str, triplets: set[str]
-) -> None:
-    assert reader.found(text) == triplets
-
-
-@pytest.mark.parametrize(
-    ("text", "triplets"),
-    [
+        # quotation marks part no name from what is said of it
         ("推薦「滷肉飯」", {"滷肉飯|推薦|POS"}),
         ('最愛"滷肉飯"', {"滷肉飯|最愛|POS"}),
         ("「滷肉飯」很香", {"滷肉飯|香|POS"}),
         ("推薦，「滷肉飯」很香", {"滷肉飯|香|POS"}),
         ("【環境】店面很乾淨", {"店面|乾淨|POS"}),
         ("很開胃【酸蘿蔔】醃的【滷肉飯】很香", {"滷肉飯|香|POS"}),
-    ],
-)
-def test_quotation_marks_part_no_name_from_what_is_said_of_it(reader: Reader, text: str, triplets: set[str]) -> None:
-    assert reader.found(text) == triplets
-
-
-@pytest.mark.parametrize(
-    ("text", "triplets"),
-    [
+        # times, eaters, hearsay, exceptions and verbs
         ("最近生意很好", {"生意|好|POS"}),
         ("我們吃不了辣，點了牛肉湯", set()),
         ("看推薦點了雞排", set()),
@@ -148,20 +113,49 @@ def test_quotation_marks_part_no_name_from_what_is_said_of_it(reader: Reader, te
         ("品質實在令我震驚", set()),
         ("湯不應該這麼鹹", {"湯|鹹|NEG"}),
         ("雞排跟照片差超多", {"雞排|差超多|NEG"}),
+        # a wish ends with its predicate, and the past with a word for the present
+        ("希望座位可以多一點餐點很好吃服務也很好", {"餐點|好吃|POS", "服務|好|POS"}),
+        ("建議牛肉麵可以淡一點肉很嫩", {"肉|嫩|POS"}),
+        ("希望能有好吃的牛肉麵", set()),
+        ("聽說牛肉麵很好吃雞排很嫩", set()),
+        ("以前很好吃現在牛肉麵很難吃", {"牛肉麵|難吃|NEG"}),
+        # a label and the judgement behind it
+        ("口味：很好\n環境：好\n服務：一般", {"口味|好|POS", "環境|好|POS", "服務|一般|NEU"}),
+        ("口味：很好 環境：好 服務：一般", {"口味|好|POS", "環境|好|POS", "服務|一般|NEU"}),
+        ("口味｜很好，環境｜好", {"口味|好|POS", "環境|好|POS"}),
+        ("【口味】很好【服務】差", {"口味|好|POS", "服務|差|NEG"}),
+        ("環境：服務：好", {"服務|好|POS"}),
+        ("老闆說：好", set()),
+        ("口味：★★★★ 環境：★★", set()),
+        # a name of several Latin words
+        ("滷味不錯，panna cotta太甜了", {"滷味|不錯|POS", "panna cotta|甜|NEG"}),
+        ("滷味不錯，fish and chips很油", {"滷味|不錯|POS", "fish and chips|油|NEG"}),
+        ("Café au lait很好喝", {"Café au lait|好喝|POS"}),
+        ("湯很好喝 we went there with all of them 很鹹", {"湯|好喝|POS", "湯|鹹|NEG"}),
+        # a coordinated aspect that an opinion cannot describe
+        ("店內環境、食材新鮮", {"食材|新鮮|POS"}),
+        # a word of contrast that touches an aspect
+        ("味道很香，不過量太少了", {"味道|香|POS", "量|少|NEG"}),
+        # what an aspect is compared with
+        ("雞排像餅乾一樣脆", {"雞排|脆|POS"}),
+        ("滷肉飯跟雞排都很鹹", {"滷肉飯|鹹|NEG", "雞排|鹹|NEG"}),
+        # much sugar is blamed, many sweet and sour ribs are not
+        ("糖很多", {"糖|多|NEG"}),
+        ("糖醋排骨很多", {"糖醋排骨|多|POS"}),
+        # a marker reaches to the end of its clause only
+        ("聽說牛肉麵很好吃，服務很差", {"服務|差|NEG"}),
+        ("上次雞排很難吃。牛肉麵很好吃", {"牛肉麵|好吃|POS"}),
+        # a question takes back its own clause only
+        ("牛肉麵很好吃，服務好嗎？環境很髒", {"牛肉麵|好吃|POS", "環境|髒|NEG"}),
+        # of several nouns before the opinion the one it describes is taken
+        ("服務生送來的牛肉麵很好吃", {"牛肉麵|好吃|POS"}),
+        ("跟朋友一起吃的牛肉麵很好吃", {"牛肉麵|好吃|POS"}),
+        ("昨天吃的牛肉麵很好吃", {"牛肉麵|好吃|POS"}),
+        ("這家餐廳的牛肉麵很好吃", {"牛肉麵|好吃|POS"}),
     ],
 )
-def test_times_eaters_hearsay_exceptions_and_verbs_are_read_as_such(
-    reader: Reader, text: str, triplets: set[str]
-) -> None:
+def test_each_opinion_finds_the_aspect_that_it_describes(reader: Reader, text: str, triplets: set[str]) -> None:
     assert reader.found(text) == triplets
-
-
-def test_a_coordinated_aspect_that_an_opinion_cannot_describe_does_not_share_it(reader: Reader) -> None:
-    assert reader.found("店內環境、食材新鮮") == {"食材|新鮮|POS"}
-
-
-def test_a_word_of_contrast_that_touches_an_aspect_does_not_hide_it(reader: Reader) -> None:
-    assert reader.found("味道很香，不過量太少了") == {"味道|香|POS", "量|少|NEG"}
 
 
 def test_a_space_inside_cp_value_does_not_hide_it(reader: Reader) -> None:
@@ -176,11 +170,6 @@ def test_cp_value_is_found_where_the_segmenter_cuts_inside_it(reader: Reader) ->
     tokens = [Token(0, 2, "NOUN", 1, "nsubj"), Token(2, 4, "NOUN", -1, "root")]
     found = [(one.aspect.text, one.opinion.text, one.polarity) for one in reader.engine.extract(Doc.of(text, tokens))]
     assert found == [("CP值", "高", "POS")]
-
-
-def test_what_an_aspect_is_compared_with_is_not_described(reader: Reader) -> None:
-    assert reader.found("雞排像餅乾一樣脆") == {"雞排|脆|POS"}
-    assert reader.found("滷肉飯跟雞排都很鹹") == {"滷肉飯|鹹|NEG", "雞排|鹹|NEG"}
 
 
 def test_what_is_said_of_food_as_a_whole_goes_past_its_part_to_the_dish(reader: Reader) -> None:
@@ -202,9 +191,7 @@ def test_the_place_itself_is_no_second_aspect_of_what_is_said_about_its_service(
 
 
 def test_the_shortest_dependency_path_decides_between_two_aspects(reader: Reader) -> None:
-    """Hand-made trees: the aspect with fewer arcs to the opinion wins over the one that stands nearer;
-    of two equal ones the nearer.
-    """
+    """The aspect with fewer arcs to the opinion wins over the nearer one; of two equal ones the nearer."""
     rules = {rule.name: rule for rule in reader.rules}
     far = replace(rules["shortest-path"], params={**rules["shortest-path"].params, "longest": 4})
     grammar = [rule for rule in reader.rules if not rule.kind.startswith(("pair-", "decision"))]
@@ -239,13 +226,6 @@ def test_a_dependency_path_ends_even_in_a_tree_that_is_none() -> None:
     assert dependency_path(tokens, 0, 1) == ["↑dep"]
     assert dependency_path(tokens, 0, 2) is None
     assert dependency_path(tokens, 2, 0) is None
-
-
-@pytest.mark.parametrize(
-    "text", ["服務生送來的牛肉麵很好吃", "跟朋友一起吃的牛肉麵很好吃", "昨天吃的牛肉麵很好吃", "這家餐廳的牛肉麵很好吃"]
-)
-def test_of_several_nouns_before_the_opinion_the_one_it_describes_is_taken(reader: Reader, text: str) -> None:
-    assert reader.found(text) == {"牛肉麵|好吃|POS"}
 
 
 # ---- aspects
@@ -284,12 +264,6 @@ def test_a_dish_that_no_lexicon_lists_is_found_whole(reader: Reader, name: str) 
     assert reader.found(f"{name}很好吃") == {f"{name}|好吃|POS"}
 
 
-def test_a_context_word_of_one_character_must_end_the_aspect(reader: Reader) -> None:
-    """Much sugar is blamed, many sweet and sour ribs are not."""
-    assert reader.found("糖很多") == {"糖|多|NEG"}
-    assert reader.found("糖醋排骨很多") == {"糖醋排骨|多|POS"}
-
-
 def test_words_for_times_people_and_the_like_are_never_aspects(reader: Reader) -> None:
     """Every word of not_aspects.tsv, as the subject of a plain judgement."""
     words = list(reader.lexicon.not_aspects)
@@ -298,9 +272,17 @@ def test_words_for_times_people_and_the_like_are_never_aspects(reader: Reader) -
 
 
 @pytest.mark.parametrize(
-    "text", ["今天很好吃", "這樣很好", "我很滿意", "晚上很好吃", "大家都很開心", "OMG好吃", "google推薦"]
-)
-def test_a_judgement_of_nothing_named_yields_nothing(reader: Reader, text: str) -> None:
+    "text",
+    [
+        "今天很好吃", "這樣很好", "我很滿意", "晚上很好吃", "大家都很開心", "OMG好吃", "google推薦",
+        "希望服務可以更好", "希望牛肉麵更好吃", "建議湯頭可以淡一點", "如果價格便宜一點就好了", "如果服務親切就會再來",
+        "要是湯頭不鹹就好了", "聽說牛肉麵很好吃", "據說服務很好", "以前牛肉麵很好吃", "原本很便宜的牛肉麵",
+        "上次牛肉麵很好吃", "下次想吃好吃的牛肉麵",
+        "牛肉麵好吃嗎？", "牛肉麵好吃嗎", "服務好?", "難道服務很好嗎", "誰說牛肉麵不好吃？", "是不是牛肉麵很好吃",
+        "服務好？？",
+    ],
+)  # fmt: skip
+def test_what_names_nothing_is_wished_past_hearsay_or_a_question_yields_nothing(reader: Reader, text: str) -> None:
     assert reader.found(text) == set()
 
 
@@ -356,9 +338,7 @@ def test_two_negators_leave_the_polarity_as_it_was(reader: Reader, text: str) ->
         ("紅茶帶點酸", "酸", "帶點酸"),
     ],
 )
-def test_a_degree_word_is_part_of_opinion_full_and_not_of_opinion(
-    reader: Reader, text: str, opinion: str, full: str
-) -> None:
+def test_a_degree_word_is_part_of_opinion_full_alone(reader: Reader, text: str, opinion: str, full: str) -> None:
     triplet = reader.one(text)
     assert (triplet.opinion.text, triplet.opinion_full.text) == (opinion, full)
 
@@ -393,54 +373,6 @@ def test_a_word_of_the_middle_is_neutral(reader: Reader) -> None:
 )
 def test_too_much_of_a_taste_is_bad(reader: Reader, text: str, polarity: str) -> None:
     assert reader.one(text).polarity == polarity
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "希望服務可以更好", "希望牛肉麵更好吃", "建議湯頭可以淡一點", "如果價格便宜一點就好了", "如果服務親切就會再來",
-        "要是湯頭不鹹就好了", "聽說牛肉麵很好吃", "據說服務很好", "以前牛肉麵很好吃", "原本很便宜的牛肉麵",
-        "上次牛肉麵很好吃", "下次想吃好吃的牛肉麵",
-    ],
-)  # fmt: skip
-def test_what_is_wished_supposed_past_or_hearsay_yields_nothing(reader: Reader, text: str) -> None:
-    assert reader.found(text) == set()
-
-
-def test_a_marker_reaches_to_the_end_of_its_clause_only(reader: Reader) -> None:
-    assert reader.found("聽說牛肉麵很好吃，服務很差") == {"服務|差|NEG"}
-    assert reader.found("上次雞排很難吃。牛肉麵很好吃") == {"牛肉麵|好吃|POS"}
-
-
-@pytest.mark.parametrize(
-    ("text", "triplets"),
-    [
-        ("希望座位可以多一點餐點很好吃服務也很好", {"餐點|好吃|POS", "服務|好|POS"}),
-        ("建議牛肉麵可以淡一點肉很嫩", {"肉|嫩|POS"}),
-        ("希望能有好吃的牛肉麵", set()),
-        ("聽說牛肉麵很好吃雞排很嫩", set()),
-        ("以前很好吃現在牛肉麵很難吃", {"牛肉麵|難吃|NEG"}),
-    ],
-)
-def test_a_wish_ends_with_its_predicate_and_the_past_with_a_word_for_the_present(
-    reader: Reader, text: str, triplets: set[str]
-) -> None:
-    assert reader.found(text) == triplets
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "牛肉麵好吃嗎？", "牛肉麵好吃嗎", "服務好?", "難道服務很好嗎", "誰說牛肉麵不好吃？", "是不是牛肉麵很好吃",
-        "服務好？？",
-    ],
-)  # fmt: skip
-def test_a_question_yields_nothing(reader: Reader, text: str) -> None:
-    assert reader.found(text) == set()
-
-
-def test_a_question_takes_back_its_own_clause_only(reader: Reader) -> None:
-    assert reader.found("牛肉麵很好吃，服務好嗎？環境很髒") == {"牛肉麵|好吃|POS", "環境|髒|NEG"}
 
 
 def test_without_words_that_ask_every_question_mark_asks(reader: Reader) -> None:
@@ -571,36 +503,6 @@ def test_an_aspect_is_no_part_of_its_opinion(reader: Reader, text: str) -> None:
     assert len(found.opinion_full.spans) == 2
     assert found.aspect.text not in found.opinion_full.text
     assert found.opinion_full.text == "".join(text[start:end] for start, end in found.opinion_full.spans)
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("口味：很好\n環境：好\n服務：一般", {"口味|好|POS", "環境|好|POS", "服務|一般|NEU"}),
-        ("口味：很好 環境：好 服務：一般", {"口味|好|POS", "環境|好|POS", "服務|一般|NEU"}),
-        ("口味｜很好，環境｜好", {"口味|好|POS", "環境|好|POS"}),
-        ("【口味】很好【服務】差", {"口味|好|POS", "服務|差|NEG"}),
-        ("環境：服務：好", {"服務|好|POS"}),
-        ("老闆說：好", set()),
-        ("口味：★★★★ 環境：★★", set()),
-    ],
-)
-def test_a_label_and_the_judgement_behind_it_are_one_triplet(reader: Reader, text: str, found: set[str]) -> None:
-    assert reader.found(text) == found
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("滷味不錯，panna cotta太甜了", {"滷味|不錯|POS", "panna cotta|甜|NEG"}),
-        ("滷味不錯，fish and chips很油", {"滷味|不錯|POS", "fish and chips|油|NEG"}),
-        ("Café au lait很好喝", {"Café au lait|好喝|POS"}),
-        ("湯很好喝 we went there with all of them 很鹹", {"湯|好喝|POS", "湯|鹹|NEG"}),
-    ],
-    ids=["two words", "three words", "accents", "a sentence"],
-)
-def test_a_name_of_several_latin_words_is_one_aspect(reader: Reader, text: str, found: set[str]) -> None:
-    assert reader.found(text) == found
 
 
 @pytest.mark.parametrize(

@@ -116,22 +116,15 @@ def test_an_attribute_stands_in_brackets_behind_its_owner(aspect: str, owner: st
     assert aspect_text(plain(aspect, "好", owner=owner)) == written
 
 
-@pytest.mark.parametrize("mark", ["、", "。", "：", "(", ")", "\n"])
+@pytest.mark.parametrize("mark", ["、", "。", "：", "(", ")", "\n", "context: "])
 def test_a_triplet_with_a_mark_of_the_format_is_refused_by_name(mark: str) -> None:
-    assert (
-        research.paper_refused(plain(f"湯{mark}頭", "好")) == f"the aspect {f'湯{mark}頭'!r} holds a mark of the format"
-    )
-    assert (
-        research.paper_refused(plain("湯頭", f"好{mark}喝"))
-        == f"the opinion {f'好{mark}喝'!r} holds a mark of the format"
-    )
+    word = f"湯{mark}頭"
+    assert research.paper_refused(plain(word, "好")) == f"the aspect {word!r} holds a mark of the format"
+    assert research.paper_refused(plain("湯頭", word)) == f"the opinion {word!r} holds a mark of the format"
     assert research.paper_refused(plain("湯頭", "好喝")) is None
 
 
 def test_a_triplet_that_a_reader_would_cut_elsewhere_is_refused() -> None:
-    assert (
-        research.paper_refused(plain("湯context: 頭", "好")) == "the aspect '湯context: 頭' holds a mark of the format"
-    )
     for odd in (" 湯", "湯\r", "\u2028湯"):
         assert research.paper_refused(plain(odd, "好")) == f"the aspect {odd!r} begins or ends with white space"
         assert research.paper_refused(plain("湯", odd)) == f"the opinion {odd!r} begins or ends with white space"
@@ -143,9 +136,7 @@ TERM = st.text(st.sampled_from("湯頭服務好鹹不會[]A 5？！，\U00020bb7
 
 
 @given(st.lists(st.tuples(TERM, TERM, st.sampled_from(POLARITIES)), max_size=6))
-def test_what_the_paper_can_hold_comes_back_from_it_and_the_rest_is_refused(
-    told: list[tuple[str, str, Polarity]],
-) -> None:
+def test_what_the_paper_can_hold_comes_back_and_the_rest_is_refused(told: list[tuple[str, str, Polarity]]) -> None:
     listed = [plain(*one) for one in told]
     kept = [one for one in listed if research.paper_refused(one) is None]
     wanted = {(one.aspect.text, one.opinion.text, one.polarity) for one in kept}
@@ -244,14 +235,6 @@ def test_the_full_opinion_is_read_where_it_is_asked_for_and_there_is_one(tmp_pat
     assert answers.load(path).read("opinion_full").answers["7"] == [("湯頭", "不會太鹹", "POS"), ("店", "小", "NEG")]
 
 
-def test_triplets_with_a_null_part_are_left_out_and_counted(tmp_path: Path) -> None:
-    triplets = [
-        {"Aspect": a, "Opinion": o, "Polarity": "NEG"} for a, o in (("NULL", "貴"), ("店", "NULL"), ("店", "小"))
-    ]
-    found = answers.load(written(tmp_path, {"ID": "1", "Text": "x", "Triplet": triplets})).read()
-    assert (found.answers, found.null) == ({"1": [("店", "小", "NEG")]}, 2)
-
-
 GOOD = {"id": "1", "triplets": []}
 
 
@@ -259,8 +242,7 @@ GOOD = {"id": "1", "triplets": []}
     ("rows", "message"),
     [
         ([GOOD, {"name": "1", "text": "x"}],
-         "rows.jsonl:2: a row with keys name, text; known: ours (id, triplets); dimabsa (ID, Triplet); "
-            "paper (answer, id)"),
+         "rows.jsonl:2: a row with keys name, text; known: ours (id, triplets); dimabsa (ID, Triplet); paper (answer,"),
         ([GOOD, "{"], "rows.jsonl:2: not JSON: "),
         ([GOOD, "[]"], "rows.jsonl:2: a list where an object is due"),
         ([GOOD, GOOD], "rows.jsonl:2: the id '1' stands twice"),
@@ -272,9 +254,7 @@ GOOD = {"id": "1", "triplets": []}
         (["", " "], "rows.jsonl: no rows"),
     ],
 )  # fmt: skip
-def test_answers_that_cannot_be_read_are_named_with_their_line(
-    tmp_path: Path, rows: list[object], message: str
-) -> None:
+def test_answers_that_cannot_be_read_are_named_by_their_line(tmp_path: Path, rows: list[object], message: str) -> None:
     with pytest.raises(InputError) as caught:
         answers.load(written(tmp_path, *rows)).read()
     assert str(caught.value).replace(f"{tmp_path}/", "").startswith(message)
@@ -346,9 +326,7 @@ def whole(told: Facts, rows: Mapping[str, Iterable[ReviewRow]], changes: str) ->
 
 
 def files_of(rows: Mapping[str, list[ReviewRow]], told: Facts, edit: Callable[[Files], None] | None = None) -> Files:
-    """The files of a release; `edit` changes data or manifest before the checksums are taken,
-    so that these are right.
-    """
+    """The files of a release; `edit` changes data or manifest before the checksums are taken."""
     files = whole(told, rows, "# Changes\n")
     if edit:
         edit(files)
@@ -370,31 +348,22 @@ def test_the_card_says_what_the_judge_did_and_how_sure_a_score_is() -> None:
     assert SHIPPED_JUDGE not in card(facts(reviews()))
 
 
-def test_the_card_states_measured_quality_or_that_none_was_and_never_shows_agreement_with_the_rules_as_quality() -> (
-    None
-):
+def test_the_card_states_measured_quality_or_that_none_was_and_shows_no_agreement_as_quality() -> None:
     agreement = [("E0 against rules", "valid", "exact P", 93.3, 90.0, 95.0)]
     unmeasured = card(replace(facts(reviews()), metrics=agreement))
     assert f"## Quality\n\n{NOT_MEASURED}\n" in unmeasured
     assert "93.3" not in unmeasured.partition("## Agreement with the rules (no measure of quality)")[0]
-    assert (
-        "| rules and the shipped model together (E0) against the rules alone | valid | precision, exact match | 93.3 |"
-        in unmeasured
-    )
-    figure = QualityFigure("precision, exact match", "silver labels", "150 answers of one person", 81.25, 74.5, 86.5)
+    assert "together (E0) against the rules alone | valid | precision, exact match | 93.3 |" in unmeasured
+    figure = QualityFigure("precision, exact match", "silver labels", "150 answers", 81.25, 74.5, 86.5)
     stated = replace(facts(reviews()), figures=[figure])
-    assert "| precision, exact match | 81.2 | 74.5 to 86.5 | silver labels | 150 answers of one person |" in card(
-        stated
-    )
+    assert "| precision, exact match | 81.2 | 74.5 to 86.5 | silver labels | 150 answers |" in card(stated)
     metadata, body = (json.loads(whole(stated, reviews(), "")[name]) for name in ("metadata.json", "manifest.json"))
     assert metadata["rai:dataAnnotationAnalysis"].startswith(
         "By gold: precision, exact match of silver labels: 81.2% (74.5 to 86.5)"
     )
     assert of_manifest(body["figures"]) == [figure]
-    assert (
-        json.loads(whole(facts(reviews()), reviews(), "")["metadata.json"])["rai:dataAnnotationAnalysis"]
-        == NOT_MEASURED
-    )
+    bare = json.loads(whole(facts(reviews()), reviews(), "")["metadata.json"])
+    assert bare["rai:dataAnnotationAnalysis"] == NOT_MEASURED
 
 
 def test_the_card_explains_every_field_with_an_example_and_every_name_it_uses() -> None:
@@ -435,9 +404,7 @@ def test_the_card_explains_every_field_with_an_example_and_every_name_it_uses() 
         ),
     ],
 )
-def test_card_croissant_and_citation_claim_what_was_done_and_no_more(
-    source: str, panel: str, claims: str, denied: list[str]
-) -> None:
+def test_card_and_citation_claim_what_was_done(source: str, panel: str, claims: str, denied: list[str]) -> None:
     metrics = [("E0 against rules", "valid", "exact F1", 98.0, None, None)] if "together" in source else []
     small = replace(facts(reviews()), metrics=metrics)
     told = replace(small, panel=panel, splits=[replace(split, source=source) for split in small.splits])
@@ -499,10 +466,7 @@ def test_scores_on_gold_are_said_to_be_by_whoever_labelled_it() -> None:
     test = replace(told.splits[-1], layers=(LayerFacts("gold", "a language model", 1, 0, "language model"),))
     shown = card(replace(told, splits=[*told.splits[:-1], test], panel="calibrated on 120 triplets on gold reviews"))
     assert "Use reviews with `annotation` gold, labelled by a language model." in shown
-    assert (
-        "A language model labelled the 1 review with `annotation` gold. They stand in test alone; the confidences"
-        in shown
-    )
+    assert "labelled the 1 review with `annotation` gold. They stand in test alone; the confidences" in shown
     assert "learnt from" not in shown, "confidences did"
 
 
@@ -510,9 +474,7 @@ def test_the_card_lists_sources_with_their_licences_and_says_whom_to_ask() -> No
     rows = reviews()
     rows["train"][0]["source"] = "forum"
     told = replace(facts(rows), licences={"forum": "CC0-1.0"}, creator="Ann", contact="ann@example.org")
-    assert "| (not stated) | 3 | not stated |\n| forum | 1 | CC0-1.0 |" in card(told), (
-        "the release's licence is no source's"
-    )
+    assert "| (not stated) | 3 | not stated |\n| forum | 1 | CC0-1.0 |" in card(told)
     assert "- Makers: Ann. Contact: ann@example.org." in card(told)
     assert "did not say where its reviews come from" in card(facts(reviews()))
     cited = whole(told, rows, "")["CITATION.cff"].decode()
@@ -545,9 +507,7 @@ def test_a_folder_that_is_no_release_is_an_error_and_no_fault(tmp_path: Path) ->
         ("manifest.json", b"{}", "manifest.json: its bytes have changed"),
     ],
 )
-def test_a_file_that_is_missing_added_or_changed_is_named(
-    tmp_path: Path, name: str, content: bytes | None, fault: str
-) -> None:
+def test_a_missing_added_or_changed_file_is_named(tmp_path: Path, name: str, content: bytes | None, fault: str) -> None:
     made = release(tmp_path, files_of(reviews(), facts(reviews())))
     if content is None:
         (made / name).unlink()
@@ -560,20 +520,16 @@ def test_a_file_that_is_missing_added_or_changed_is_named(
     ("change", "fault"),
     [
         (lambda sums: sums + sums.splitlines(keepends=True)[0],
-         "SHA256SUMS:15: not a checksum line, or a second one for its "
-            "file"),
+         "SHA256SUMS:15: not a checksum line, or a second one for its file"),
         (lambda sums: "".join(line for line in sums.splitlines(keepends=True) if "manifest" not in line),
-         "manifest.json: not listed in "
-            "SHA256SUMS"),
+         "manifest.json: not listed in SHA256SUMS"),
         (lambda sums: sums.replace(sums[:8], "00000000"), "CHANGES.md: its bytes have changed"),
         (lambda sums: sums.removesuffix("\n"), "SHA256SUMS: its bytes have changed"),
         (lambda sums: sums.replace("\n", "\x0b", 1), "CHANGES.md: not part of the release"),
         (lambda sums: sums.upper().replace("README.MD", "README.md"), "README.md: its bytes have changed"),
     ],
 )  # fmt: skip
-def test_a_checksum_file_that_is_not_right_is_named_by_its_line(
-    tmp_path: Path, change: Callable[[str], str], fault: str
-) -> None:
+def test_a_wrong_checksum_file_is_named_by_its_line(tmp_path: Path, change: Callable[[str], str], fault: str) -> None:
     made = release(tmp_path, files_of(reviews(), facts(reviews())))
     sums = made / "SHA256SUMS"
     sums.write_text(change(sums.read_text(encoding="utf-8")), encoding="utf-8")
@@ -610,17 +566,13 @@ def _repeated(row: Any) -> None:
     [
         ("data/train.jsonl", _inside, "data/train.jsonl:1: aspect_full '好，湯頭' has '，' inside"),
         ("data/train.jsonl", lambda row: row["triplets"].pop(),
-         "train: 2 reviews and 2 triplets, manifest.json says 2 and "
-            "3"),
+         "train: 2 reviews and 2 triplets, manifest.json says 2 and 3"),
         ("data/valid.jsonl", _repeated, "data/valid.jsonl:1: its text stands in data/train.jsonl:1 too"),
         ("manifest.json", lambda body: body["splits"]["valid"].update(reviews=9),
-         "valid: 1 review and 1 triplet, manifest.json says 9 and "
-            "1"),
-        ("manifest.json", lambda body: body["files"]["README.md"].update(bytes=1), "README.md: not as manifest.json "
-            "says"),
+         "valid: 1 review and 1 triplet, manifest.json says 9 and 1"),
+        ("manifest.json", lambda body: body["files"]["README.md"].update(bytes=1), "README.md: not as manifest.json"),
         ("manifest.json", lambda body: body["files"].update({"x": {"bytes": 1, "sha256": ""}}),
-         "x: not as manifest.json "
-            "says"),
+         "x: not as manifest.json says"),
     ],
 )  # fmt: skip
 def test_a_release_whose_content_is_wrong_under_right_checksums_is_named(

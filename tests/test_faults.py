@@ -1,16 +1,10 @@
-"""Whatever happens to a build or is given to it: found and named, never half-used, and going on afterwards gives what
-it should.
-
-Kills are in test_crash_safety.py, full disks and damaged databases in test_bad_input.py, hostile pages and sheets with
-those who make them.
-"""
+"""Whatever happens to a build: found and named, never half-used, and going on gives what it should."""
 
 from __future__ import annotations
 
 import ast
 import errno
 import fcntl
-import importlib
 import json
 import os
 import pty
@@ -44,12 +38,8 @@ HAN = "第{n}碗湯頭濃郁，服務親切"
 @pytest.fixture
 def again(built: Built, tmp_path: Path) -> Build:
     """The tiny build in a copy of its working directory, to be run again."""
-    return Build(
-        built.copy(tmp_path),
-        tmp_path / "out",
-        (built.reviews,),
-        resolve(options=options(evaluate__gold=str(built.gold))),
-    )
+    chosen = resolve(options=options(evaluate__gold=str(built.gold)))
+    return Build(built.copy(tmp_path), tmp_path / "out", (built.reviews,), chosen)
 
 
 def once(monkeypatch: pytest.MonkeyPatch, module: object, name: str, step: Callable[[], None]) -> list[str]:
@@ -70,9 +60,7 @@ def once(monkeypatch: pytest.MonkeyPatch, module: object, name: str, step: Calla
 # ---- what a build reads changes while it runs
 
 
-def test_a_lexicon_edited_in_the_middle_is_named_and_resume_uses_the_edited_one_throughout(
-    again: Build, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lexicon_edited_meanwhile_is_named_and_resume_uses_it(again: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = again.workdir / "lexicon" / "aspects"
 
     def edit() -> None:
@@ -88,27 +76,19 @@ def test_a_lexicon_edited_in_the_middle_is_named_and_resume_uses_the_edited_one_
     shutil.rmtree(again.workdir / "lexicon")
 
 
-def test_rules_edited_before_their_stage_are_named_by_the_worker_that_reads_them(
-    again: Build, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rules_edited_before_their_stage_are_named_by_its_worker(again: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     packed = seed.pack_words
     monkeypatch.setattr(seed, "pack_words", lambda context: (*packed(context)[:2], "then"))
     with pytest.raises(Exception, match="the rules changed while the build ran"):
         pipeline.run(again, until="seed", force=("seed",))
 
 
-def test_reviews_edited_while_they_are_read_are_named_and_nothing_of_them_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reviews_edited_while_they_are_read_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = tmp_path / "in.csv"
     source.write_text("text\n" + "".join(HAN.format(n=n) + "\n" for n in range(9)), encoding="utf-8")
     build = Build(tmp_path / "w", tmp_path / "out", (source,), resolve(options={"workers": 1}))
-    once(
-        monkeypatch,
-        reviews,
-        "mark_duplicates",
-        lambda: source.write_text("text\n別的好吃\n", encoding="utf-8") and None,
-    )
+    edit = lambda: source.write_text("text\n別的好吃\n", encoding="utf-8") and None
+    once(monkeypatch, reviews, "mark_duplicates", edit)
     with pytest.raises(WorkdirError, match=r"in\.csv changed while the build ran"):
         pipeline.run(build, until="ingest")
     with db.reading(build.workdir) as connection:
@@ -182,12 +162,8 @@ def test_a_file_system_that_cannot_lock_is_said_so(tmp_path: Path, monkeypatch: 
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    with (
-        pytest.raises(
-            WorkdirError, match=r"this file system cannot lock \(No locks available\); put the --workdir on a disk"
-        ),
-        db.lock(tmp_path),
-    ):
+    said = r"this file system cannot lock \(No locks available\); put the --workdir on a disk"
+    with pytest.raises(WorkdirError, match=said), db.lock(tmp_path):
         pass
 
 
@@ -203,9 +179,8 @@ def test_a_build_by_a_crew_of_which_one_is_killed_is_the_build_of_one_process(
     killed: list[int] = []
 
     def kill() -> None:
-        worker = next(
-            one for one in psutil.Process().children(recursive=True) if "spawn_main" in " ".join(one.cmdline())
-        )
+        children = psutil.Process().children(recursive=True)
+        worker = next(one for one in children if "spawn_main" in " ".join(one.cmdline()))
         worker.kill()
         killed.append(worker.pid)
 
@@ -224,18 +199,10 @@ def test_a_build_by_a_crew_of_which_one_is_killed_is_the_build_of_one_process(
 
 
 def test_a_file_of_any_name_is_read_and_its_name_does_nothing_to_the_terminal(here: Command, tmp_path: Path) -> None:
-    names = [
-        b"\x1b]0;x\x07\x1b[2J.csv",
-        b"\xff\xfe.csv",
-        b"'; DROP TABLE reviews;--.csv",
-        b"<script>alert(1).csv",
-        "\u202egnp.csv".encode(),
-    ]
+    names = [b"\x1b]0;x\x07\x1b[2J.csv", b"\xff\xfe.csv", b"'; DROP TABLE reviews;--.csv", "\u202egnp.csv".encode()]
     for number, name in enumerate(names):
         source = tmp_path / os.fsdecode(name)
-        source.write_text(
-            "text\n" + "".join(HAN.format(n=n) + "\n" for n in range(9)) + "only english\n", encoding="utf-8"
-        )
+        source.write_text("text\n" + "".join(HAN.format(n=n) + "\n" for n in range(9)) + "only english\n", "utf-8")
         workdir = tmp_path / f"w{number}"
         pipeline.run(Build(workdir, tmp_path / "out", (source,), resolve(options={"workers": 1})), until="ingest")
         assert here("status", "--workdir", workdir).code == 0, name
@@ -336,9 +303,7 @@ def statements() -> Statements:
 
 
 def test_nothing_of_ours_reads_or_writes_a_pickle(statements: Statements) -> None:
-    """Weights are safetensors; what travels between processes of one build is the business of multiprocessing and dask
-    alone.
-    """
+    """Weights are safetensors; what travels between processes is the business of multiprocessing and dask."""
     forbidden = {"pickle", "cloudpickle", "dill", "joblib", "shelve", "marshal"}
     found = []
     for path, node, called in statements:
@@ -354,9 +319,7 @@ def test_nothing_of_ours_reads_or_writes_a_pickle(statements: Statements) -> Non
 
 
 def test_models_of_a_hub_are_loaded_in_one_place_that_runs_no_code_of_theirs(statements: Statements) -> None:
-    """`from_pretrained` of transformers stands in builder.learning.hub alone, weights only from safetensors;
-    CKIP's drivers load by themselves.
-    """
+    """`from_pretrained` stands in builder.learning.hub alone, with safetensors; CKIP's drivers load by themselves."""
     calls = [
         (path.relative_to(ROOT).as_posix(), ast.unparse(node))
         for path, node, called in statements
@@ -368,59 +331,33 @@ def test_models_of_a_hub_are_loaded_in_one_place_that_runs_no_code_of_theirs(sta
     assert all("use_safetensors=True" in call for _, call in calls if "dtype" in call)
 
 
-def _save_a_base(kind: str, folder: Path) -> Path:
-    if kind == "mt5":
-        from tiny_mt5 import make_base
-
-        return make_base(folder)
-    if kind in ("bert", "gpt2", "bart"):
-        import tiny_hub
-
-        return Path(tiny_hub.save(folder, kind))
-    from tiny_encoders import make_encoder
-
-    return make_encoder(folder, kind, ["湯頭真的很濃郁，麵條普通。", "店員不太好"])
-
-
-def _load(kind: str, where: str, folder: str) -> object:
-    from builder.augment.nets import hub
-    from builder.learning.task import EncoderTuning
-
-    more: dict[str, tuple[object, ...]] = {
-        "models.encoder:load_encoder": (EncoderTuning(), "cpu"),
-        "augment.nets.hub:load": ({"bert": hub.MASKED, "gpt2": hub.CAUSAL, "bart": hub.SEQ2SEQ}.get(kind),),
-        "augment.bench.encoders:load": (16, True),
-    }
-    module, _, function = where.partition(":")
-    return getattr(importlib.import_module(f"builder.{module}"), function)(folder, *more.get(where, ()))
-
-
-LOADERS = (
-    ("mt5", "models.paper.pretrained:load_base"),  # profile paper, `model pretrain`
-    ("modernbert", "models.encoder:load_encoder"),
-    ("bert", "augment.nets.hub:load"),  # cbert, bert, style-transfer
-    ("gpt2", "augment.nets.hub:load"),
-    ("bart", "augment.nets.hub:load"),  # masked-seq2seq
-    ("bert", "augment.bench.encoders:load"),  # and boostaug
-)
-"""Every way in which weights of a hub are loaded, with a kind of model that it loads."""
-
-
-@pytest.mark.parametrize(("kind", "where"), LOADERS)
-def test_a_base_that_is_a_pickle_is_refused_with_what_mends_it(kind: str, where: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("profile", ["paper", "encoder"])
+def test_a_base_that_is_a_pickle_is_refused_with_what_mends_it(profile: str, tmp_path: Path) -> None:
+    """By every way to load one: all lead to builder.learning.hub, as the test above holds."""
     torch = pytest.importorskip("torch")
     pytest.importorskip("transformers")
     from safetensors.torch import load_file
+    from tiny_encoders import make_encoder
+    from tiny_mt5 import make_base
 
-    from builder.core.errors import ModelError, ResourceError
+    from builder.core.errors import ModelError
+    from builder.learning.task import EncoderTuning
+    from builder.models.encoder import load_encoder
+    from builder.models.paper.pretrained import load_base
 
-    folder = _save_a_base(kind, tmp_path / "base")
-    _load(kind, where, str(folder))
+    def load() -> object:
+        return load_base(str(folder)) if profile == "paper" else load_encoder(str(folder), EncoderTuning(), "cpu")
+
+    texts = ["湯頭真的很濃郁，麵條普通。", "店員不太好"]
+    folder = (
+        make_base(tmp_path / "base") if profile == "paper" else make_encoder(tmp_path / "base", "modernbert", texts)
+    )
+    load()
     (weights,) = folder.glob("*.safetensors")
     torch.save(load_file(weights), folder / "pytorch_model.bin")
     weights.unlink()
-    with pytest.raises((ModelError, ResourceError)) as refused:
-        _load(kind, where, str(folder))
+    with pytest.raises(ModelError) as refused:
+        load()
     assert "the weights stand in pytorch_model.bin, a pickle; its weights must be safetensors" in str(refused.value)
     assert "save_pretrained(NEW)` writes them" in str(refused.value)
 
@@ -444,13 +381,10 @@ def test_a_working_directory_of_every_earlier_schema_is_migrated_to_what_a_new_o
         f"INSERT INTO reviews ({columns}) VALUES ('r1', '湯頭濃郁', 'a.csv', 1, 'traditional', 'zh-Hant', 'h', 'n', "
         "'train')"
     )
-    connection.execute(
+    connection.executemany(
         "INSERT INTO triplets (id, review, aspect, aspect_full, opinion, opinion_full, polarity, valence, spans) "
-        "VALUES (2147483649, 1, '湯頭', '湯頭', '濃郁', '濃郁', 'POS', 8, '{}')"
-    )
-    connection.execute(
-        "INSERT INTO triplets (id, review, aspect, aspect_full, opinion, opinion_full, polarity, valence, spans) "
-        "VALUES (2147483650, 1, '湯', '湯', '濃', '濃', 'POS', 8, '{}')"
+        "VALUES (?1, 1, ?2, ?2, ?3, ?3, 'POS', 8, '{}')",
+        [(2147483649, "湯頭", "濃郁"), (2147483650, "湯", "濃")],
     )
     connection.execute("INSERT INTO sources (name, kind, signature) VALUES ('rules', 'rules', 's')")
     labeller = ("llm:m@p", "llm") if version < 20 else ("A0", "model")  # later ones hold no language model's labels

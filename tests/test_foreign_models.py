@@ -46,10 +46,8 @@ def header(content: bytes) -> Harm:
     return file("model.safetensors", len(content).to_bytes(8, "little") + content)
 
 
-def cut(length: int) -> Harm:
-    return lambda folder: (folder / "model.safetensors").write_bytes(
-        (folder / "model.safetensors").read_bytes()[:length]
-    )
+def cut(size: int) -> Harm:
+    return lambda folder: (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:size])
 
 
 def name_weights_outside(folder: Path) -> None:
@@ -66,8 +64,6 @@ def leave_a_pickle(folder: Path) -> None:
 CONFIGS: dict[str, tuple[Harm, str]] = {
     "kernels": (setting(use_kernels=True), "kernels from elsewhere .`use_kernels`"),
     "attention of a hub": (setting(attn_implementation="someone/attention"), "the attention 'someone/attention'"),
-    "attention that is a number": (setting(attn_implementation=5), "the attention 5"),
-    "quantisation that is a number": (setting(quantization_config=5), "a quantised network"),
     "unknown quantisation": (setting(quantization_config={"quant_method": "own"}), "a quantised network"),
     "nested quantisation": (setting(text_config={"quantization_config": {"quant_method": "x"}}), "a quantised network"),
     "own code": (setting(model_type="own", auto_map={"AutoConfig": "own.Config"}), "needs Python code of its own"),
@@ -77,9 +73,7 @@ CONFIGS: dict[str, tuple[Harm, str]] = {
     "depth": (file("config.json", b"[" * 100_000), "no readable model config"),
     "bytes": (file("config.json", b"\x00\xff"), "no readable model config"),
     "a size that is text": (setting(vocab_size="x"), "expected int, got str"),
-    "labels that are a list": (setting(id2label=[1]), "no readable model config"),
     "a type that is a list": (setting(model_type=["bert"]), "no readable model config"),
-    "a strange number format": (setting(dtype="nonsense"), "no readable model config"),
 }
 WEIGHTS: dict[str, tuple[Harm, str]] = {
     "nothing": (cut(0), "cannot be read, cut short perhaps"),
@@ -107,9 +101,7 @@ def is_one_line(error: ModelError, folder: Path) -> bool:
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_a_configuration_that_asks_for_more_than_a_class_of_transformers_is_refused(
-    name: str, bert: Path, tmp_path: Path
-) -> None:
+def test_a_configuration_that_asks_for_more_than_its_class_is_refused(name: str, bert: Path, tmp_path: Path) -> None:
     harm, what = CONFIGS[name]
     folder = shutil.copytree(bert, tmp_path / "model")
     harm(folder)
@@ -145,9 +137,7 @@ def test_a_network_that_its_weights_cannot_fill_is_not_begun(
 
 
 @pytest.mark.parametrize("type_of_model", ["bert", "own"])
-def test_code_beside_a_model_is_neither_run_nor_asked_for(
-    type_of_model: str, bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_own_code_is_not_run(type_of_model: str, bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model of a known type is loaded by the class of transformers; another is refused without a question."""
 
     def ask(*_: object) -> str:

@@ -53,14 +53,10 @@ FORGED = (
     (put("manifest.json", "version"), "1.2", "`version` is '1.2', where MAJOR.MINOR.PATCH belongs"),
     (put("manifest.json", "format"), "3", "`format` is '3', where a count belongs"),
     (put("manifest.json", "format"), True, "`format` is True, where a count belongs"),
-    (put("manifest.json", "splits"), [], "`splits` is a list of 0, where an object belongs"),
     (put("manifest.json", "splits", "train", "reviews"), 2.0, "`splits.train.reviews` is 2.0, where count belongs"),
     (put("manifest.json", "splits", "train", "reviews"), 10**30, "a number of many digits, where count belongs"),
-    (put("manifest.json", "statistics", "train"), None, "`statistics.train` is None, where an object belongs"),
-    (put("manifest.json", "privacy", "masked"), 5, "`privacy.masked` is 5, where an object belongs"),
     (put("manifest.json", "augmentations"), {"x": 1}, "`augmentations.x` is 1, where an object belongs"),
     (put("manifest.json", "augmentations"), {"../x": {"split": "train", "rows": 1}}, "a layer is called '../x'"),
-    (put("manifest.json", "files"), [], "`files` is a list of 0, where an object belongs"),
     (put("manifest.json", "metrics", 0, "value"), float("nan"), "`metrics[0].value` is nan, where number belongs"),
     (put("manifest.json", "name"), {}, "`name` is an object of 0, where text belongs"),
     (put("metadata.json", "distribution"), 0, "metadata.json: `distribution` is 0, where a list belongs"),
@@ -71,13 +67,8 @@ FORGED = (
     (put("data/train.jsonl", "rating"), 10**400, "rating"),
     (put("data/train.jsonl", "rating"), float("inf"), "rating"),
     (put("data/train.jsonl", "triplets", 0, "aspect", "spans"), [[0, 10**30]], "spans"),
-    (put("data/train.jsonl", "triplets", 0, "valence"), float("nan"), "triplet has valence = nan"),
-    (put("data/train.jsonl", "triplets", 0, "sources"), [[]], "sources and rules are names"),
-    (put("data/train.jsonl", "triplets", 0, "confidence"), 1.2, "confidence 1.2 is not from 0 to 1"),
-    (put("data/train.jsonl", "triplets", 0, "verdict"), "NO", "unknown verdict 'NO'"),
     (put("data/train.jsonl", "source"), 3, "row has source = 3"),
     (put("data/test.jsonl", "unverified_negative"), False, "is False, but the review is silver with 0 triplets"),
-    (put("data/test.jsonl", "annotation"), "gold", "is True, but the review is gold with 0 triplets"),
 )
 
 
@@ -155,9 +146,7 @@ def test_a_hundred_random_forgeries_are_faults_and_never_a_traceback(sound: Path
 
 
 @pytest.mark.parametrize(
-    "release",
-    [LAYOUTS / "v0.1.0", LAYOUTS / "v0.2.0", PUBLISHED_SAMPLE],
-    ids=lambda release: release.name,
+    "release", [LAYOUTS / "v0.1.0", LAYOUTS / "v0.2.0", PUBLISHED_SAMPLE], ids=lambda release: release.name
 )
 def test_releases_of_every_layout_are_forged_without_a_traceback(release: Path, tmp_path: Path) -> None:
     draw = random.Random(release.name)
@@ -184,9 +173,7 @@ def test_a_release_whose_manifest_is_forged_is_not_opened(sound: Path, tmp_path:
 
 
 @pytest.mark.parametrize("name", ["aste-v2", "label-studio", "csv"])
-def test_a_release_with_malformed_rows_is_exported_with_one_line_or_not_at_all(
-    sound: Path, tmp_path: Path, here: Command, name: str
-) -> None:
+def test_malformed_rows_are_refused_in_one_line(sound: Path, tmp_path: Path, here: Command, name: str) -> None:
     forged = tmp_path / "v1.2.0"
     shutil.copytree(sound, forged)
     put("data/train.jsonl", "triplets", 0, "opinion", "spans")(forged, [[3]])

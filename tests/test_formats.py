@@ -1,6 +1,4 @@
-"""What goes out in another format comes back from it as it went, or is refused with a reason and counted.
-Whatever the text holds.
-"""
+"""What goes out in another format comes back as it went, or is refused with a reason and counted."""
 
 from __future__ import annotations
 
@@ -153,15 +151,11 @@ SPACED = "餐 點 不 會 太 鹹 ， 店 員 \u2581 很 親 切 #"
 
 def test_each_line_format_is_written_as_its_own_tools_read_it() -> None:
     one = [Labelled("r1", TEXT, (KIND,))]
-    assert research.dump_v2(one) == f"{SPACED} ####[([7, 8], [10, 11, 12], 'POS')]\n", (
-        "every index; and a # at the end stays apart from the mark"
-    )
+    assert research.dump_v2(one) == f"{SPACED} ####[([7, 8], [10, 11, 12], 'POS')]\n"
     assert research.dump_span_aste(one) == f"{SPACED} #### #### ####[([7, 8], [10, 12], 'POS')]\n", "first and last"
     assert research.dump_pyabsa(one) == f"{SPACED} ####[((7, 8), (10, 12), 'POS')]\n"
-    assert (
-        research.dump_span_aste([Labelled("x", "湯好", (TripletLabel(((0, 1),), ((1, 2),), "NEG"),))])
-        == "湯 好#### #### ####[([0], [1], 'NEG')]\n"
-    )
+    short = [Labelled("x", "湯好", (TripletLabel(((0, 1),), ((1, 2),), "NEG"),))]
+    assert research.dump_span_aste(short) == "湯 好#### #### ####[([0], [1], 'NEG')]\n"
     entry = json.loads(research.dump_gts([Labelled("r1", "湯好喝", (TripletLabel(((0, 1),), ((1, 3),), "NEU"),))]))[0]
     assert entry == {
         "id": "r1", "sentence": "湯 好 喝",
@@ -171,9 +165,7 @@ def test_each_line_format_is_written_as_its_own_tools_read_it() -> None:
 
 
 def test_the_published_loaders_split_our_lines_where_we_mean_them_to() -> None:
-    """ASTE-Data-V2's and PyABSA's code is `line.split("####")`, Span-ASTE's `line.split("#### #### ####")`;
-    tokens are `.split()`.
-    """
+    """They split lines at the first run of these marks, and tokens at white space."""
     for line, mark in (
         (research.dump_v2, "####"),
         (research.dump_pyabsa, "####"),
@@ -190,13 +182,8 @@ def test_a_line_of_pyabsa_holds_all_triplets_of_its_sentence() -> None:
     text = "湯和麵好喝又貴，飯難吃"
     a, b, c = ((0, 1),), ((2, 3),), ((8, 9),)
     good, dear, bad = ((3, 5),), ((6, 7),), ((9, 11),)
-    labels = (
-        TripletLabel(a, good, "POS"),
-        TripletLabel(a, dear, "NEG"),
-        TripletLabel(b, good, "POS"),
-        TripletLabel(b, dear, "NEG"),
-        TripletLabel(c, bad, "NEG"),
-    )
+    told = ((a, good, "POS"), (a, dear, "NEG"), (b, good, "POS"), (b, dear, "NEG"), (c, bad, "NEG"))
+    labels = tuple(TripletLabel(*one) for one in told)
     lines = research.dump_pyabsa([Labelled("1", text, labels)]).splitlines()
     assert len(lines) == 1
     assert ast.literal_eval(lines[0].split("####")[1]) == [
@@ -325,12 +312,8 @@ def test_a_table_shows_each_triplet_on_a_row_with_its_offsets_and_makes_no_formu
     assert [(line["id"], line["aspect"], line["opinion"], line["polarity"]) for line in lines] == [
         ("=1+1", "餐點", "不會鹹", "POS"), ("=1+1", "店員", "很親切", "POS"), ("r2", "", "", ""),
     ]  # fmt: skip
-    assert [lines[0][key] for key in ("opinion_spans", "opinion_start", "opinion_end", "aspect_start")] == [
-        "[[2, 4], [5, 6]]",
-        "2",
-        "6",
-        "0",
-    ]
+    places = [lines[0][key] for key in ("opinion_spans", "opinion_start", "opinion_end", "aspect_start")]
+    assert places == ["[[2, 4], [5, 6]]", "2", "6", "0"]
     sheet = openpyxl.load_workbook(io.BytesIO(export("xlsx", "train", rows).payload)).active
     assert sheet is not None
     assert sheet.title == "triplets"
@@ -352,15 +335,9 @@ def test_what_is_skipped_is_told_in_words() -> None:
     told = [
         json.loads(line) for line in skipped_lines(made.skipped, {"r1": TEXT, "r2": "a\u2028b"}).split("\n") if line
     ]
+    words = {"aspect": "餐店", "opinion": "很親切", "polarity": "POS"}
     assert told == [
-        {
-            "id": "r1",
-            "labels": 2,
-            "reason": "the aspect is interrupted",
-            "aspect": "餐店",
-            "opinion": "很親切",
-            "polarity": "POS",
-        },
+        {"id": "r1", "labels": 2, "reason": "the aspect is interrupted"} | words,
         {"id": "r2", "labels": 0, "reason": "the text holds the white space U+2028"},
     ]
     full = labelled(row(Labelled("r1", TEXT, (SALT,))), "opinion_full")
@@ -397,10 +374,7 @@ def test_the_command_writes_every_format_of_a_release_and_says_what_it_skipped(h
     assert "reviews without a triplet" in ran.out.splitlines()[-1]
     assert all("####[]" not in path.read_text(encoding="utf-8") for path in (tmp_path / "full").iterdir())
     assert here("export", release, "--format", "x").error.startswith("unknown format 'x'; known: ")
-    assert (
-        "no split 'dev'; there are train, valid, test"
-        in here("export", release, "--format", "gts", "--split", "dev").error
-    )
+    assert "no split 'dev'; there are " in here("export", release, "--format", "gts", "--split", "dev").error
     assert "no manifest.json here" in here("export", tmp_path, "--format", "gts").error
     assert "name the directory of a release" in here("export", "--format", "gts").error
 

@@ -22,14 +22,7 @@ from builder.models.text_reading import place_of
 from builder.pipeline.judging import shipped_holder
 from builder.teaching.gain import SWITCHES, GainRow, MeanScore, MeasuredGain, PartGain, _Trial
 from builder.teaching.label_sources import forget, read_labels, untaught
-from builder.teaching.lessons import (
-    Lessons,
-    SharedJudge,
-    find_wrong_rules,
-    learn_aspects,
-    read_taught,
-    write_lessons,
-)
+from builder.teaching.lessons import Lessons, SharedJudge, find_wrong_rules, learn_aspects, read_taught, write_lessons
 
 DISHES = ("湯頭", "牛肉麵", "滷味", "紅茶", "水餃", "炒飯", "咖哩", "豬排")
 
@@ -70,11 +63,7 @@ def test_labels_move_the_weights_of_rules_and_reader_as_far_as_there_are_labels(
     few, many = (shipped.adapt(SEEN * number, [False, True] * number) for number in (3, 60))
     assert chance(many, SEEN[0]) < chance(few, SEEN[0]) < chance(shipped, SEEN[0])
     assert chance(many, SEEN[0]) < 0.45 < 0.8 < chance(many, SEEN[1])
-    assert many == shipped.adapt(SEEN * 60, [False, True] * 60)
-
-
-def test_without_labels_the_weights_are_those_shipped(shipped: Combiner) -> None:
-    assert shipped.adapt([], []) == shipped
+    assert many == shipped.adapt(SEEN * 60, [False, True] * 60) and shipped.adapt([], []) == shipped
 
 
 def test_the_gain_is_shown_for_each_size(here: Command, tmp_path: Path) -> None:
@@ -173,17 +162,7 @@ def test_too_few_labels_are_an_error_that_says_how_many_are_needed(here: Command
     assert ran.code == 2 and "too few" in ran.err
 
 
-def test_a_row_without_a_text_is_named(here: Command, tmp_path: Path) -> None:
-    path = tmp_path / "gold.jsonl"
-    path.write_text('{"id": "a", "triplets": []}\n', encoding="utf-8")
-    ran = here("gain", "--gold", path)
-    assert ran.code == 2
-    assert "review a has no text" in ran.err
-
-
-def test_labels_of_a_users_own_table_are_located_and_what_is_not_in_the_text_is_counted(
-    here: Command, tmp_path: Path
-) -> None:
+def test_labels_of_a_users_table_are_located_and_what_no_text_holds_is_counted(here: Command, tmp_path: Path) -> None:
     rows = [json.loads(line) for line in write_gold(tmp_path / "gold.jsonl").read_text(encoding="utf-8").splitlines()]
     lines = ["text,aspect,opinion,polarity"]
     for row in rows:
@@ -265,14 +244,13 @@ def test_a_table_with_semicolons_and_a_sheet_of_other_letters_is_read_alike(here
         ("mine.csv", b"review,aspect\n", "there is no column 'text'; it has review, aspect; columns: text, aspect"),
         ("mine.csv", b"text,aspect,opinion\n", "there is no column 'polarity'"),
         ("mine.jsonl", "很香".encode("big5"), "gold is not UTF-8; save it as UTF-8"),
+        ("mine.json", b'{"id": "a", "triplets": []}', "review a has no text"),
         ("mine.json", b"[{}]", "mine.json:1: no gold row: it has no id with a list of triplets; each line is"),
         ("mine.json", b"[\n{}]", "mine.json:1: no gold row: it is not JSON: "),
         ("mine.json", b'\xef\xbb\xbf{"id": 1}', "mine.json:1: no gold row: it has no id with"),
     ],
 )
-def test_a_file_that_holds_no_labels_says_what_it_lacks(
-    name: str, content: bytes, fault: str, here: Command, tmp_path: Path
-) -> None:
+def test_a_file_without_labels_says_so(name: str, content: bytes, fault: str, here: Command, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     ran = here("gain", "--gold", tmp_path / name)
     assert ran.code == 2 and fault in ran.err, ran.err

@@ -84,16 +84,11 @@ def test_sources_and_rules_are_names_and_keys_are_those_of_the_layout() -> None:
 
 def test_a_silver_row_without_triplets_says_that_nobody_verified_it_and_no_other_row_does() -> None:
     empty: dict[str, Any] = {"triplets": [], "unverified_negative": True}
+    said = "unverified_negative is {}, but the review is {} with {} triplets"
     assert schema_fault(row(**empty)) is None
-    assert schema_fault(row(unverified_negative=True)) == (
-        "unverified_negative is True, but the review is silver with 2 triplets"
-    )
-    assert schema_fault(row(**empty | {"unverified_negative": False})) == (
-        "unverified_negative is False, but the review is silver with 0 triplets"
-    )
-    assert schema_fault(row(**empty, annotation="gold")) == (
-        "unverified_negative is True, but the review is gold with 0 triplets"
-    )
+    assert schema_fault(row(unverified_negative=True)) == said.format(True, "silver", 2)
+    assert schema_fault(row(**empty | {"unverified_negative": False})) == said.format(False, "silver", 0)
+    assert schema_fault(row(**empty, annotation="gold")) == said.format(True, "gold", 0)
     assert schema_fault(row(annotation="gold", triplets=[])) is None
 
 

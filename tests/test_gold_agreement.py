@@ -45,9 +45,9 @@ def test_measures_say_nothing_where_there_is_nothing_to_measure() -> None:
     assert agreement.cohen(["YY", "NX"], ["NX", "YY"]) == -1
 
 
-def say(workdir: Path, annotator: str, said: dict[int, Label]) -> None:
+def say(workdir: Path, annotator: str, said: dict[int, Label], kind: str = "human") -> None:
     with opened(workdir) as connection, db.atomic(connection):
-        gold.put(connection, gold.annotator(connection, annotator), said.items(), "test")
+        gold.put(connection, gold.annotator(connection, annotator, kind), said.items(), "test")
 
 
 def all_yes(pool: Pool) -> dict[int, Label]:
@@ -86,21 +86,12 @@ def test_what_a_label_stands_for(tmp_path: Path) -> None:
 
 @pytest.fixture
 def disputed(tmp_path: Path) -> tuple[Path, Pool]:
-    """amy and bo label everything; they differ in a label, in a correction,
-    and in a triplet that only bo found missing.
-    """
+    """amy and bo differ in a label, in a correction, and in a triplet that only bo found missing."""
     workdir, pool = pooled(tmp_path)
     yes = all_yes(pool)
     say(workdir, "amy", yes)
-    say(
-        workdir,
-        "bo",
-        yes
-        | {
-            by_name(pool, TEXTS[0], "湯頭")[1].id: Label("NX"),
-            by_name(pool, TEXTS[1], "=湯")[1].id: Label("YY", None, ((1, 2),)),
-        },
-    )
+    soup, corrected = by_name(pool, TEXTS[0], "湯頭")[1], by_name(pool, TEXTS[1], "=湯")[1]
+    say(workdir, "bo", yes | {soup.id: Label("NX"), corrected.id: Label("YY", None, ((1, 2),))})
     with opened(workdir) as connection:
         review = next(r for r in pool.reviews if r.text == TEXTS[0])
         i = pools.add(connection, review.id, Candidate(None, triplet(TEXTS[0], "店員", "不|太好", "NEG")))
@@ -127,13 +118,7 @@ def test_disputes_are_labels_corrections_and_lonely_finds(disputed: tuple[Path, 
 
 def test_the_language_model_and_the_discriminator_do_not_vote(disputed: tuple[Path, Pool]) -> None:
     workdir, pool = disputed
-    with opened(workdir) as connection, db.atomic(connection):
-        gold.put(
-            connection,
-            gold.annotator(connection, "gpt", "llm"),
-            [(one.id, Label("NX")) for r in pool.reviews for one in r.candidates],
-            "t",
-        )
+    say(workdir, "gpt", dict.fromkeys(all_yes(pool), Label("NX")), "llm")
     assert len(labelling.queue(workdir, None)[1]) == 3
     assert labelling.agree(workdir, None)[1].annotators == ("amy", "bo")
     assert labelling.agree(workdir, None, None)[1].annotators == ("amy", "bo", "discriminator", "gpt")

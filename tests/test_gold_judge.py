@@ -33,15 +33,16 @@ from builder.store import db, gold
 openai = pytest.importorskip("openai", reason="the extra judge is not installed")
 KEY = "sk-secret-0123456789"
 Judge = Callable[..., Any]
+Work = tuple[Path, Pool]
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> tuple[Path, Pool]:
+def work(tmp_path: Path) -> Work:
     return pooled(tmp_path)
 
 
 @pytest.fixture
-def judge(here: Command, work: tuple[Path, Pool], monkeypatch: pytest.MonkeyPatch) -> Judge:
+def judge(here: Command, work: Work, monkeypatch: pytest.MonkeyPatch) -> Judge:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     return lambda server, *options: here(
         "judge", "--endpoint", server.url, "--model", "m", "--yes", "--workdir", work[0], *options
@@ -58,9 +59,7 @@ def kept(workdir: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(workdir.iterdir()) if path.is_file())
 
 
-def test_every_candidate_gets_the_label_of_its_answer_and_a_rerun_asks_nothing(
-    judge: Judge, work: tuple[Path, Pool]
-) -> None:
+def test_every_candidate_gets_the_label_of_its_answer_and_a_rerun_asks_nothing(judge: Judge, work: Work) -> None:
     with serving(
         lambda _, payload: well("1: NX" if "餐點" in payload["messages"][1]["content"] else "1: YY")
     ) as server:
@@ -75,7 +74,7 @@ def test_every_candidate_gets_the_label_of_its_answer_and_a_rerun_asks_nothing(
     assert "0 to ask" in again.out
 
 
-def test_a_rerun_needs_no_server_to_give_lost_labels_back(judge: Judge, work: tuple[Path, Pool]) -> None:
+def test_a_rerun_needs_no_server_to_give_lost_labels_back(judge: Judge, work: Work) -> None:
     with serving(lambda *_: well("1: YN")) as server:
         assert judge(server).code == 0
     with db.writing(work[0]) as connection:
@@ -84,7 +83,7 @@ def test_a_rerun_needs_no_server_to_give_lost_labels_back(judge: Judge, work: tu
     assert said(*work) == {"YN": 10}
 
 
-def test_the_question_is_the_papers_with_the_definitions(work: tuple[Path, Pool]) -> None:
+def test_the_question_is_the_papers_with_the_definitions(work: Work) -> None:
     listed = list(questions(work[1], "m", "http://x", 1, {}))
     user = next(
         one for one in (q.payload["messages"][1]["content"] for q in listed) if "湯頭" in one.partition("context")[0]
@@ -94,14 +93,14 @@ def test_the_question_is_the_papers_with_the_definitions(work: tuple[Path, Pool]
     assert all(f"{label}：" in SYSTEM for label in ("YY", "YN", "NX"))
 
 
-def test_phone_numbers_and_addresses_do_not_leave_this_machine(work: tuple[Path, Pool]) -> None:
+def test_phone_numbers_and_addresses_do_not_leave_this_machine(work: Work) -> None:
     told = [replace(one, text=one.text + " 電話0912345678 a@b.example") for one in work[1].reviews]
     for question in questions(replace(work[1], reviews=tuple(told)), "m", "http://x", 1, {}):
         assert "0912345678" not in json.dumps(question.payload)
         assert question.payload["messages"][1]["content"].endswith("[電話] [信箱]")
 
 
-def test_candidates_of_a_review_can_share_a_request(judge: Judge, work: tuple[Path, Pool]) -> None:
+def test_candidates_of_a_review_can_share_a_request(judge: Judge, work: Work) -> None:
     def behave(_: int, payload: dict[str, Any]) -> Answer:
         asked = re.findall(r"^(\d+)\. ", payload["messages"][1]["content"], re.M)
         return well("\n".join(f"{n}: {'YY' if n == '1' else 'NX'}" for n in asked))
@@ -112,7 +111,7 @@ def test_candidates_of_a_review_can_share_a_request(judge: Judge, work: tuple[Pa
     assert said(*work) == {"YY": 5, "NX": 5}
 
 
-def test_a_server_that_is_busy_is_asked_again_when_it_says(judge: Judge, work: tuple[Path, Pool]) -> None:
+def test_a_server_that_is_busy_is_asked_again_when_it_says(judge: Judge, work: Work) -> None:
     with serving(lambda tries, _: (429, {"retry-after": "1"}, "{}", 0.0) if tries == 1 else well()) as server:
         assert judge(server, "--concurrency", "10").code == 0
     assert len(server.asked) == 20
@@ -138,7 +137,7 @@ def test_a_server_that_is_busy_is_asked_again_when_it_says(judge: Judge, work: t
     ],
     ids=["500", "503", "truncated JSON", "no choice", "HTML", "connection lost", "timeout"],
 )
-def test_a_request_that_fails_once_is_asked_again(bad: Answer, judge: Judge, work: tuple[Path, Pool]) -> None:
+def test_a_request_that_fails_once_is_asked_again(bad: Answer, judge: Judge, work: Work) -> None:
     def behave(tries: int, payload: dict[str, Any]) -> Answer:
         return bad if tries == 1 and "湯頭" in payload["messages"][1]["content"].partition("context")[0] else well()
 
@@ -149,9 +148,7 @@ def test_a_request_that_fails_once_is_asked_again(bad: Answer, judge: Judge, wor
     assert said(*work) == {"YY": 10}
 
 
-def test_requests_that_keep_failing_are_counted_and_asked_again_next_time(
-    judge: Judge, work: tuple[Path, Pool]
-) -> None:
+def test_requests_that_keep_failing_are_counted_and_asked_again_next_time(judge: Judge, work: Work) -> None:
     broken = True
 
     def behave(_: int, payload: dict[str, Any]) -> Answer:
@@ -167,9 +164,7 @@ def test_requests_that_keep_failing_are_counted_and_asked_again_next_time(
         assert "1 broken answer" in ran.error
         assert said(*work) == {"YY": 8}
         with db.reading(work[0]) as connection:
-            rows = connection.execute(
-                "SELECT reason, raw FROM rejected WHERE stage = 'judge' ORDER BY reason"
-            ).fetchall()
+            rows = connection.execute("SELECT reason, raw FROM rejected WHERE stage = 'judge' ORDER BY 1").fetchall()
         assert rows == [("broken answer", '{"half": '), ("status 500", "your key [key] is fine, I am not")]
         broken, before = False, len(server.asked)
         assert judge(server).code == 0
@@ -177,7 +172,7 @@ def test_requests_that_keep_failing_are_counted_and_asked_again_next_time(
     assert said(*work) == {"YY": 10}
 
 
-def test_answers_that_are_no_label_are_kept_and_counted(judge: Judge, work: tuple[Path, Pool]) -> None:
+def test_answers_that_are_no_label_are_kept_and_counted(judge: Judge, work: Work) -> None:
     told = iter(
         [
             "我覺得都對", "1: YY 1: NX\n1: NX", "", "YY or NX", "2: YY", '{"label": "YY"}', "**YY**", "1：NX",
@@ -210,7 +205,7 @@ def test_parsing_any_answer_gives_a_label_or_none_for_each_candidate(content: st
         assert len(parse(content, asked)) == asked
 
 
-def test_several_requests_fly_at_a_time_and_no_more(judge: Judge, work: tuple[Path, Pool]) -> None:
+def test_several_requests_fly_at_a_time_and_no_more(judge: Judge, work: Work) -> None:
     with serving(lambda *_: well(wait=0.1)) as server:
         assert judge(server, "--concurrency", "3").code == 0
     assert server.most == 3
@@ -226,16 +221,14 @@ def test_what_it_may_take_is_said_before_and_a_cap_stops_it(judge: Judge) -> Non
     assert re.search(due, ran.out)
 
 
-def test_the_estimate_is_above_what_a_tokenizer_would_count(work: tuple[Path, Pool]) -> None:
+def test_the_estimate_is_above_what_a_tokenizer_would_count(work: Work) -> None:
     """Byte-pair tokenizers take up to two tokens for a Han character and about one for four of ASCII."""
     for question in questions(work[1], "m", "http://x", 1, {}):
         text = "".join(message["content"] for message in question.payload["messages"])
         assert question.prompt_tokens >= 2 * sum(ord(char) > 127 for char in text)
 
 
-def test_a_server_that_uses_more_than_estimated_is_stopped_at_the_cap_and_goes_on_later(
-    judge: Judge, work: tuple[Path, Pool]
-) -> None:
+def test_a_server_that_uses_more_than_estimated_is_stopped_and_goes_on_later(judge: Judge, work: Work) -> None:
     def greedy(*_: object) -> Answer:
         return 200, {}, completion("1: YY").replace('"completion_tokens": 5', '"completion_tokens": 5000'), 0.0
 
@@ -248,9 +241,7 @@ def test_a_server_that_uses_more_than_estimated_is_stopped_at_the_cap_and_goes_o
         assert len(server.asked) == 10
 
 
-def test_without_yes_nothing_is_asked_before_somebody_agrees(
-    work: tuple[Path, Pool], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_yes_nothing_is_asked_before_somebody_agrees(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(lambda *_: well()) as server:
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         words = ["judge", "--endpoint", server.url, "--model", "m", "--workdir", str(work[0])]
@@ -262,7 +253,7 @@ def test_without_yes_nothing_is_asked_before_somebody_agrees(
 
 @pytest.mark.parametrize("status", [401, 403, 404])
 def test_a_refused_key_or_model_stops_at_once_and_the_key_is_shown_nowhere(
-    status: int, judge: Judge, work: tuple[Path, Pool]
+    status: int, judge: Judge, work: Work
 ) -> None:
     body = json.dumps({"error": {"message": f"Incorrect API key provided: {KEY}"}})
     with serving(lambda *_: (status, {}, body, 0.0)) as server:
@@ -275,7 +266,7 @@ def test_a_refused_key_or_model_stops_at_once_and_the_key_is_shown_nowhere(
     assert KEY.encode() not in kept(work[0])
 
 
-def test_a_key_in_an_answer_is_cut_out_before_it_is_kept(judge: Judge, work: tuple[Path, Pool]) -> None:
+def test_a_key_in_an_answer_is_cut_out_before_it_is_kept(judge: Judge, work: Work) -> None:
     with serving(lambda *_: well(f"1: YY {KEY}")) as server:
         ran = judge(server)
     assert ran.code == 0, ran.err
@@ -283,7 +274,7 @@ def test_a_key_in_an_answer_is_cut_out_before_it_is_kept(judge: Judge, work: tup
     assert b"[key]" in kept(work[0])
 
 
-def test_a_server_that_is_down_is_given_up_after_some_requests(judge: Judge, work: tuple[Path, Pool]) -> None:
+def test_a_server_that_is_down_is_given_up_after_some_requests(judge: Judge, work: Work) -> None:
     with serving(lambda *_: (400, {}, "{}", 0.0)) as server:
         assert "10 requests failed in a row (status 400)" in judge(server, "--concurrency", "1").error
     down = judge(server, "--retries", "0")  # nothing listens there any more
@@ -308,7 +299,7 @@ def test_keys_come_from_the_environment_alone(monkeypatch: pytest.MonkeyPatch) -
         assert KEY not in str(caught.value)
 
 
-def test_parameters_change_the_payload_and_what_is_asked_again(judge: Judge, work: tuple[Path, Pool]) -> None:
+def test_parameters_change_the_payload_and_what_is_asked_again(judge: Judge, work: Work) -> None:
     with serving(lambda *_: well()) as server:
         assert judge(server).code == 0
         assert judge(server, "--param", "max_tokens=null", "--param", "max_completion_tokens=300").code == 0
@@ -318,7 +309,7 @@ def test_parameters_change_the_payload_and_what_is_asked_again(judge: Judge, wor
     assert {key for key in server.asked[-1] if "tokens" in key} == {"max_completion_tokens"}
 
 
-def test_a_killed_run_goes_on_where_it_was(judge: Judge, work: tuple[Path, Pool]) -> None:
+def test_a_killed_run_goes_on_where_it_was(judge: Judge, work: Work) -> None:
     with serving(lambda *_: well(wait=0.15)) as server:
         words = ["judge", "--endpoint", server.url, "--model", "m", "--workdir", str(work[0])]
         command = [sys.executable, "-m", "builder", *words, "--yes", "--concurrency", "1"]
@@ -342,7 +333,7 @@ def test_a_killed_run_goes_on_where_it_was(judge: Judge, work: tuple[Path, Pool]
 # ---- a server that is not to be trusted
 
 
-def test_a_redirect_is_not_followed_and_the_reviews_go_nowhere_else(judge: Judge, work: tuple[Path, Pool]) -> None:
+def test_a_redirect_is_not_followed_and_the_reviews_go_nowhere_else(judge: Judge, work: Work) -> None:
     with serving(lambda number, payload: (200, {}, completion("1: YY"), 0)) as other:
         moved = {"location": other.url + "/chat/completions"}
         for status in (301, 302, 307, 308):
@@ -352,7 +343,7 @@ def test_a_redirect_is_not_followed_and_the_reviews_go_nowhere_else(judge: Judge
         assert other.asked == []
 
 
-def test_an_answer_that_comes_a_byte_at_a_time_is_a_timeout(work: tuple[Path, Pool]) -> None:
+def test_an_answer_that_comes_a_byte_at_a_time_is_a_timeout(work: Work) -> None:
     with dripping(seconds=0.2) as url:
         started = time.monotonic()
         outcomes = answers(Endpoint(url, retries=0, timeout=1.0, concurrency=1))
@@ -373,9 +364,7 @@ def test_an_answer_without_end_is_cut_off() -> None:
               '{"prompt_tokens": -5, "completion_tokens": true}', '{"prompt_tokens": 1e400}'],
 )  # fmt: skip
 def test_tokens_that_are_no_numbers_are_not_counted(usage: str) -> None:
-    text = '{"choices": [{"message": {"content": "YY"}}], "usage": ' + usage + "}"
-    with serving(lambda number, payload: (200, {}, text, 0)) as server:
-        (outcome,) = answers(Endpoint(server.url, retries=0))
+    outcome = answer_to('{"choices": [{"message": {"content": "YY"}}], "usage": ' + usage + "}")
     if isinstance(outcome, Reply):
         assert (outcome.content, outcome.prompt_tokens, outcome.completion_tokens) == ("YY", None, None)
     else:
@@ -384,15 +373,12 @@ def test_tokens_that_are_no_numbers_are_not_counted(usage: str) -> None:
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "9" * 10_000, '{"choices": {}}', '{"choices": [{"message": 5}]}'])
 def test_a_body_that_is_no_completion_is_a_broken_answer(text: str) -> None:
-    with serving(lambda number, payload: (200, {}, text, 0)) as server:
-        (outcome,) = answers(Endpoint(server.url, retries=0))
+    outcome = answer_to(text)
     assert isinstance(outcome, Failure) and outcome.reason == "broken answer"
 
 
 def test_half_an_emoji_in_an_answer_can_be_stored() -> None:
-    text = '{"choices": [{"message": {"content": "YY \\ud83c"}}]}'
-    with serving(lambda number, payload: (200, {}, text, 0)) as server:
-        (outcome,) = answers(Endpoint(server.url, retries=0))
+    outcome = answer_to('{"choices": [{"message": {"content": "YY \\ud83c"}}]}')
     assert isinstance(outcome, Reply) and outcome.content == "YY ?"
 
 
@@ -404,10 +390,14 @@ def answers(endpoint: Endpoint) -> list[Reply | Failure]:
     return outcomes
 
 
+def answer_to(body: str) -> Reply | Failure:
+    with serving(lambda number, payload: (200, {}, body, 0)) as server:
+        (outcome,) = answers(Endpoint(server.url, retries=0))
+    return outcome
+
+
 @pytest.mark.parametrize("status", [200, 400])
-def test_an_answer_is_read_as_utf_8_whatever_encoding_its_header_claims(
-    status: int, judge: Judge, work: tuple[Path, Pool]
-) -> None:
+def test_an_answer_is_read_as_utf_8_whatever_encoding_its_header_claims(status: int, judge: Judge, work: Work) -> None:
     claimed = {"content-type": "application/json; charset=utf-16"}
     with serving(lambda number, payload: (status, claimed, completion("1: YY"), 0.0)) as server:
         done = judge(server, "--retries", 0)

@@ -176,9 +176,7 @@ def test_passwords_are_kept_as_hashes_that_only_the_owner_reads(tmp_path: Path) 
         read_passwords(tmp_path)
 
 
-def test_the_command_sets_a_password_and_says_what_a_network_needs(
-    tmp_path: Path, here: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_sets_passwords_for_a_network(tmp_path: Path, here: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     workdir, _ = pooled(tmp_path)
     serve = ("annotate", "serve", "--workdir", workdir, "--port", "0")
     assert "nobody has a password" in here(*serve, "--host", "0.0.0.0").error

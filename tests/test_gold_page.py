@@ -181,9 +181,8 @@ def test_a_database_that_another_program_holds_is_said_to_be_in_use_and_the_answ
 
 
 def test_long_bodies_and_wild_windows_are_refused(page: Page) -> None:
-    assert (
-        page.ask("POST", "/api/answer", {"x": "y" * 200_000}, Content_Type="application/json", X_Key=page.key)[0] == 400
-    )
+    body = {"x": "y" * 200_000}
+    assert page.ask("POST", "/api/answer", body, Content_Type="application/json", X_Key=page.key)[0] == 400
     for query in ("start=0&count=100000", "start=-5&count=5", "start=x&count=1", "count=1"):
         assert page.ask("GET", f"/api/items?{query}", X_Key=page.key)[0] == 400
 
@@ -225,9 +224,7 @@ def walk_to(browser: Browser, aspect: str) -> None:
 
 
 def _correct_and_add(browser: Browser, page: Page) -> None:
-    """Correct 湯頭 to 頭 by keys, undo it, then add (店員, 不好, NEG),
-    whose opinion stands in pieces behind an emoji of two code points.
-    """
+    """Correct 湯頭 to 頭 by keys, undo it, then add (店員, 不好, NEG), in pieces behind an emoji."""
     soup = by_name(page.pool, TEXTS[0], "湯頭")[1]
     browser.press("c", "ArrowRight", "a")
     assert "存成 saved as: YY" in browser.text("#verdict")
@@ -383,9 +380,7 @@ def test_disputes_are_decided_on_the_page_which_says_when_there_are_none(tmp_pat
     with served(workdir, pool, "--annotator", "amy", "--adjudicate") as page:
         browser.open(page.address)
         assert "bo YY · cy NX" in browser.text("#said")
-        assert not browser.run("document.querySelector('#more [data-key=\"0\"]').offsetParent"), (
-            "a decision is not `unsure`"
-        )
+        assert not browser.run("document.querySelector('#more [data-key=\"0\"]').offsetParent")
         browser.press("3")
         assert browser.text("#count").startswith("1 / 1 ")
         with db.reading(workdir) as connection:

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from chromium import Browser
 from goldwork import TEXTS, by_name, pooled
-from test_gold_page import Page, served, walk_to
+from test_gold_page import Page, served, shown, walk_to
 
 from builder.core.records import Label
 from builder.pages.annotation_page import DatabaseBook
 from builder.teaching.labelling import opened
 
+__all__ = ["shown"]
 pytest.importorskip("uvicorn", reason="the extra annotate is not installed")
-
-
-@pytest.fixture
-def shown(tmp_path: Path, browser: Browser) -> Iterator[Page]:
-    """A new pool, which the browser shows."""
-    with served(*pooled(tmp_path)) as page:
-        browser.open(page.address)
-        yield page
 
 
 def drag(browser: Browser, box: str, start: int, end: int, *, beyond: tuple[int, int] = (4, 0)) -> None:
@@ -66,9 +58,7 @@ def test_words_dragged_over_in_the_text_become_the_aspect_or_a_missing_triplet(s
 @pytest.mark.parametrize(
     ("beyond", "words"), [((400, 0), "送得快"), ((0, 120), "送得快"), ((40, -90), "餐點好吃，餐點便宜，餐點")]
 )
-def test_a_drag_that_ends_beside_the_review_takes_the_words_up_to_its_end(
-    beyond: tuple[int, int], words: str, shown: Page, browser: Browser
-) -> None:
+def test_a_drag_beyond_takes_all_words(beyond: tuple[int, int], words: str, shown: Page, browser: Browser) -> None:
     walk_to(browser, "餐點")
     drag(browser, "text", 12, 15, beyond=beyond)
     assert browser.text("#chosen").split()[2] == words
@@ -137,9 +127,7 @@ def write_note(browser: Browser, text: str) -> None:
     browser.wait(f"document.body.dataset.pressed != {before}")
 
 
-def test_the_candidates_of_a_review_are_listed_with_their_answers_and_lead_to_each(
-    shown: Page, browser: Browser
-) -> None:
+def test_candidates_of_a_review_are_listed_with_their_answers_and_lead_to_each(shown: Page, browser: Browser) -> None:
     review, _ = by_name(shown.pool, TEXTS[1], "=湯")
     walk_to(browser, "=湯")
     listed = browser.text("#others").split("\n")
@@ -190,9 +178,7 @@ def test_the_page_asks_the_most_uncertain_first(tmp_path: Path) -> None:
     assert [row["candidate"] is None for row in rows][-1]
 
 
-def test_one_key_says_that_all_open_candidates_of_a_review_are_right_and_takes_it_back(
-    shown: Page, browser: Browser
-) -> None:
+def test_one_key_says_that_all_open_candidates_are_right_and_takes_it_back(shown: Page, browser: Browser) -> None:
     review, wrong = by_name(shown.pool, TEXTS[1], "=湯")
     others = {candidate.id for candidate in review.candidates} - {wrong.id}
     walk_to(browser, "=湯")

@@ -60,9 +60,7 @@ def test_the_same_seed_gives_the_same_pool_and_another_seed_another_order(tmp_pa
 
 
 def test_the_order_of_candidates_does_not_tell_who_proposed_them(tmp_path: Path) -> None:
-    """Over many seeds a candidate of the rules alone stands before one of the model alone about as often as after
-    it.
-    """
+    """Over many seeds one of the rules alone stands before one of the model alone about as often as after it."""
     workdir, before = work(tmp_path), 0
     for seed in range(60):
         pool = make_pool(workdir, PoolSettings(100, seed, "test")).pool
@@ -92,13 +90,8 @@ def test_verdicts_of_the_discriminator_become_labels(tmp_path: Path) -> None:
 
 def test_a_rebuild_costs_no_label(tmp_path: Path) -> None:
     workdir, pool = pooled(tmp_path)
+    label(workdir, pool, "amy", "human")
     with opened(workdir) as connection:
-        gold.put(
-            connection,
-            gold.annotator(connection, "amy"),
-            [(one.id, Label("YY")) for review in pool.reviews for one in review.candidates],
-            "t",
-        )
         with db.atomic(connection):
             reviews.clear(connection)
         assert pools.read(connection, pool.id) == pool

@@ -1,8 +1,7 @@
-"""The net under the engine: of the sample's reviews and the examples of all rules it makes, in each convention, what
-tests/golden/extract.tsv says.
+"""The net under the engine: what it makes of the sample and the rules' examples is tests/golden/extract.tsv.
 
-A line there is the digest of a text, and of its triplets with their stories in each convention. After a change that is
-meant to make other triplets, renew it: `python tests/test_golden.py > tests/golden/extract.tsv`.
+A line there is the digest of a text, and of its triplets with their stories in each convention. To renew it:
+`python tests/test_golden.py > tests/golden/extract.tsv`.
 """
 
 from __future__ import annotations
@@ -69,9 +68,7 @@ def digests(read: Read) -> tuple[str, ...]:
 
 
 def find_difference(read: Sequence[Read], golden: Sequence[Sequence[str]]) -> str | None:
-    """What is said of the first text that the engine reads otherwise than the golden lines say; None if there is
-    none.
-    """
+    """What is said of the first text that the engine reads otherwise than the golden lines say, if there is one."""
     lines = {line[0]: tuple(line) for line in golden}
     for text, found in read:
         now = digests((text, found))
