@@ -264,8 +264,8 @@ def items(
         missing_at = asked.index(None) if None in asked else 0  # the item that asks what is missing
         for place, candidate in enumerate(asked):
             label = labels.get(candidate.id) if candidate else None
-            missing = (added, review.id in checked) if place == missing_at else ((), False)
-            yield LabelItem(pool.id, review, candidate, label, *missing)
+            answered = (added, review.id in checked) if place == missing_at else ((), False)
+            yield LabelItem(pool.id, review, candidate, label, *answered)
 
 
 def label_text(label: Label | None) -> str:

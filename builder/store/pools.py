@@ -77,7 +77,7 @@ def add(connection: sqlite3.Connection, review: int, candidate: Candidate) -> in
         (review, candidate.n, name, *texts, t.polarity, t.valence, triplets.spans_of(t)),
     )
     assert cursor.lastrowid is not None
-    who = ((cursor.lastrowid, *said) for said in candidate.sources)
+    who = ((cursor.lastrowid, *source) for source in candidate.sources)
     insert(connection, "candidate_sources", "candidate, source, confidence", who)
     return cursor.lastrowid
 

@@ -106,7 +106,7 @@ enough others of its source came before, or are surer (2.3.2). `marks`: an edit 
 
 @dataclass(frozen=True, slots=True)
 class SurrogateReading:
-    """The label told, whether it is the given one, how likely that one is, perplexity, how likely the told one is."""
+    """The predicted label, whether it is the given one, the chance of that, the perplexity, the prediction's chance."""
 
     label: str
     right: bool

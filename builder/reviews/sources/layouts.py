@@ -82,8 +82,8 @@ def read_objects(opened: Objects, source: Source) -> Iterator[Row]:
         raise InputError(what, where=source.where, fix="give them in one list")
     if lists:
         prefix = [path for path in lists if source.settings.text_column.startswith(".".join(path))]
-        found = [_review_list(path, opened, objects, source) for path in reversed(prefix or lists)]
-        return _nested(chain(first, items), found[::-1])
+        in_lists = [_review_list(path, opened, objects, source) for path in reversed(prefix or lists)]
+        return _nested(chain(first, items), in_lists[::-1])
     return _flat(chain(first, items), _review_list((), opened, objects, source))
 
 
