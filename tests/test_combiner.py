@@ -59,8 +59,21 @@ def test_what_the_reader_says_of_just_these_places_counts() -> None:
     told = dict(zip(NAMES, describe(SOUP, "NEG", reading, ruled=True), strict=True))
     assert [told[f"{name} here"] for name in ("aspect", "opinion", "pair")] == [3.0, 2.0, 1.0]
     assert told["polarity here"] == math.log(0.2)
+    assert (told["marked"], told["marked polarity"]) == (0.0, 0.5), "a reader without markers says nothing of them"
     unread = dict(zip(NAMES, describe(NOODLE, "NEG", reading, ruled=True), strict=True))
     assert max(unread["aspect here"], unread["opinion here"], unread["pair here"]) < -5
+
+
+def test_what_markers_say_of_just_these_places_counts() -> None:
+    marked = tuple(map(math.log, (0.2, 0.6, 0.15, 0.05)))
+    reading = TextReading([], {place_of(SOUP): replace(HERE, marked=marked)})
+    good, bad = (
+        dict(zip(NAMES, describe(SOUP, polarity, reading, ruled=True), strict=True)) for polarity in ("POS", "NEG")
+    )
+    assert good["marked"] == bad["marked"] == odds(0.8), "four of five that it is a triplet"
+    assert good["marked polarity"] == pytest.approx(0.75) and bad["marked polarity"] == pytest.approx(0.1875)
+    sure = replace(HERE, marked=(0.0, -60.0, -60.0, -60.0))
+    assert describe(SOUP, "POS", TextReading([], {place_of(SOUP): sure}), ruled=True)[-2] == odds(0.001)
 
 
 def test_chances_rise_with_the_weight_of_what_is_said() -> None:

@@ -10,6 +10,7 @@ from dataclasses import asdict, astuple, replace
 from pathlib import Path
 
 import pytest
+import torch
 from click.testing import CliRunner
 from conftest import ROOT, Command, small_input
 
@@ -85,6 +86,17 @@ def test_packed_weights_are_near_what_they_were_and_pack_alike_again() -> None:
     assert weights.keys() == again.keys()
     for name, tensor in weights.items():
         assert (tensor.float() - again[name].float()).abs().max() <= tensor.float().abs().max() / 127, name
+
+
+def test_matrices_that_began_as_others_are_packed_as_what_they_learnt_since() -> None:
+    first = torch.randn(128, 256, generator=torch.Generator().manual_seed(1))
+    later = first + 0.01 * torch.randn(128, 256, generator=torch.Generator().manual_seed(2))
+    packed = pack_weights({"a": first, "b": later}, {"b": "a"})
+    assert sum(tensor.nbytes for name, tensor in packed.items() if name.startswith("b")) == 128 * (128 + 4)
+    whole, apart = unpack_weights(packed), unpack_weights(pack_weights({"a": first, "b": later}))
+    assert list(whole) == ["a", "b"] and (whole["a"] - first).abs().max() <= first.abs().max() / 254
+    error, before = (float((one["b"] - later).square().mean()) for one in (whole, apart))
+    assert error < before / 4, "what was learnt is small: its 4 bits say more than 8 of the whole"
 
 
 def test_the_shipped_model_takes_40_megabytes_at_most() -> None:
@@ -177,6 +189,7 @@ def test_numpy_reads_what_torch_reads() -> None:
             told, odds = other.odds[place], one.odds[place]
             assert astuple(told)[:3] == pytest.approx(astuple(odds)[:3], abs=1e-2)
             assert told.polarities == pytest.approx(odds.polarities, abs=1e-2)
+            assert len(odds.marked) == 4 and told.marked == pytest.approx(odds.marked, abs=1e-2)
     assert place_of(asked) in by_numpy[-1].odds
 
 

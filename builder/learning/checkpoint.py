@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import safetensors.torch
@@ -37,6 +38,9 @@ BEST = "best.safetensors"
 _STEPS = "step-*.safetensors"
 _LARGE, _INT8, _SCALE = 1 << 14, 127, ".scale"
 """Numbers of a matrix that is packed in 8 bits, the largest of these, and what the name of its scales ends in."""
+_INT4, _NIBBLE, _SINCE = 7, 15, " since "
+"""The largest of 4 bits, their mask, and what stands between the names of a matrix and of that which it began as."""
+NO_BEGINNINGS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +108,29 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     return tensors, metadata
 
 
-def pack_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Weights for shipping: of large matrices 8 bits a number with a scale for each row, of the others 16 bits."""
+def pack_weights(weights: Mapping[str, Tensor], begun: Mapping[str, str] = NO_BEGINNINGS) -> dict[str, Tensor]:
+    """Weights for shipping: of large matrices 8 bits a number with a scale for each row, of the others 16 bits. Of
+    matrices that began as others, whose names `begun` has, 4 bits a number of what they learnt since.
+    """
     out = {}
     for name, tensor in weights.items():
-        if tensor.dim() == 2 and tensor.numel() >= _LARGE:
-            scale = tensor.float().abs().amax(1).clamp_min(torch.finfo(torch.float32).tiny) / _INT8
-            out[name] = (tensor.float() / scale[:, None]).round().to(torch.int8)
-            out[name + _SCALE] = scale
-        else:
+        if tensor.dim() == 2 and tensor.numel() >= _LARGE and name not in begun:
+            out[name], out[name + _SCALE] = _to_integers(tensor.float(), _INT8)
+        elif name not in begun:
             out[name] = tensor.half()
+    whole = unpack_weights(out)
+    for name, first in begun.items():
+        learnt, scale = _to_integers(weights[name].float() - whole[first].float(), _INT4)
+        packed = f"{name}{_SINCE}{first}"
+        out[packed] = ((learnt[:, ::2] & _NIBBLE) | (learnt[:, 1::2] << 4)).view(torch.uint8)
+        out[packed + _SCALE] = scale
     return out
+
+
+def _to_integers(matrix: Tensor, largest: int) -> tuple[Tensor, Tensor]:
+    """The numbers of a matrix as integers up to `largest` either way, and the scale of each row."""
+    scale = matrix.abs().amax(1).clamp_min(torch.finfo(torch.float32).tiny) / largest
+    return (matrix / scale[:, None]).round().to(torch.int8), scale
 
 
 def unpack_weights(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -124,8 +140,13 @@ def unpack_weights(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
         scale = tensors.get(name + _SCALE) if tensor.dtype == torch.int8 else None
         if scale is not None:
             out[name] = tensor.float() * scale[:, None]
-        elif not name.endswith(_SCALE):
+        elif not name.endswith(_SCALE) and _SINCE not in name:
             out[name] = tensor
+    for packed, tensor in tensors.items():
+        if _SINCE in packed and not packed.endswith(_SCALE):
+            name, first = packed.split(_SINCE)
+            learnt = torch.stack([tensor.view(torch.int8) << 4 >> 4, tensor.view(torch.int8) >> 4], -1).flatten(1)
+            out[name] = out[first].float() + learnt.float() * tensors[packed + _SCALE][:, None]
     return out
 
 

@@ -46,11 +46,23 @@ class TokenRows:
     place: Places
     pad: int = 0
 
+    def stretches(self, spans: NDArray[np.int64]) -> NDArray[np.int64]:
+        """From which token to which spans of characters reach [..., (first, past)]; the rows are one behind another. A
+        span of which no token stands for a character gets the token behind it, or none at the end.
+        """
+        begin = np.cumsum([0, *map(len, self.ids)])[self.row]
+        stands = self.past > self.first
+        past = np.maximum.accumulate(np.where(stands, begin + self.past, 0))
+        later = np.where(stands, begin + self.first, sum(map(len, self.ids)))
+        first = np.minimum.accumulate(later[::-1])[::-1]
+        return np.stack([first[spans[..., 0]], past[spans[..., 1] - 1]], -1)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenBatch:
     """Padded rows of tokens: ids and mask [R, K]. For each character of the texts [B, T] the places [first, past) of
-    its tokens in the flat rows, and its place in the token. `deepest` is the longest such stretch.
+    its tokens in the flat rows, and its place in the token. `deepest` is the longest such stretch. For each text where
+    its tokens are in the flat rows, and where it has any [B, all tokens of a text].
     """
 
     ids: Tensor
@@ -59,6 +71,8 @@ class TokenBatch:
     past: Tensor
     place: Tensor
     deepest: int
+    of_text: Tensor
+    held: Tensor
 
 
 def collate_tokens(texts: Sequence[TokenRows], longest: int) -> TokenBatch:
@@ -72,14 +86,19 @@ def collate_tokens(texts: Sequence[TokenRows], longest: int) -> TokenBatch:
     for row, own in enumerate(rows):
         ids[row, : len(own)], mask[row, : len(own)] = own, 1
     first, past, place = (np.zeros((len(texts), longest), np.int64) for _ in range(3))
-    begin = 0
+    begin, most = 0, max(sum(map(len, text.ids)) for text in texts)
+    of_text, held = np.zeros((len(texts), most), np.int64), np.zeros((len(texts), most), np.bool_)
     for number, text in enumerate(texts):
+        own = np.concatenate([np.arange(len(ids)) + (begin + at) * width for at, ids in enumerate(text.ids)])
+        of_text[number, : len(own)], held[number, : len(own)] = own, True
         n, shift = len(text.row), (text.row.astype(np.int64) + begin) * width
         first[number, :n], past[number, :n], place[number, :n] = text.first + shift, text.past + shift, text.place
         begin += len(text.ids)
     deepest = int((past - first).max())
-    tensors = [torch.from_numpy(array) for array in (first, past, place)]
-    return TokenBatch(torch.from_numpy(ids), torch.from_numpy(mask), tensors[0], tensors[1], tensors[2], deepest)
+    tensor = torch.from_numpy
+    return TokenBatch(
+        tensor(ids), tensor(mask), tensor(first), tensor(past), tensor(place), deepest, tensor(of_text), tensor(held)
+    )
 
 
 def average_tokens(vectors: Tensor, tokens: TokenBatch) -> Tensor:

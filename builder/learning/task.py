@@ -125,13 +125,18 @@ class NetworkConfig:
 class TaggerConfig(NetworkConfig):
     """A tagger reads a text in windows of at most `window` characters, finds spans of at most `max_span`, and pairs
     those with at most `max_gap` characters between them (of 10 gaps 9 are below 20). The pair scorer tells up to
-    `max_clauses` clauses between the two apart.
+    `max_clauses` clauses between the two apart. On a pretrained encoder markers may look at pairs again, through
+    `marker_layers` layers beside its upper ones (builder.models.markers).
     """
 
     window: int = 256
     max_span: int = 20
     max_gap: int = 96
     max_clauses: int = 4
+    marker_layers: int = 0
+
+    def limits(self) -> Limits:
+        return {**NetworkConfig.limits(self), "marker_layers": at_least(0, self.marker_layers)}
 
 
 @dataclass(frozen=True, slots=True)

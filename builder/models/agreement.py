@@ -104,13 +104,15 @@ _LEAST = 0.05
 """Proposals whose chance is below are not weighed."""
 NAMES = (
     "ruled", *POLARITIES, "pair", "exact", "polarity", "other aspect", "other opinion",
-    "aspect here", "opinion here", "pair here", "polarity here",
+    "aspect here", "opinion here", "pair here", "polarity here", "marked", "marked polarity",
 )  # fmt: skip
 """What the numbers of `describe` are called."""
 _UNREAD = PairOdds(-8.0, -8.0, -8.0, (math.log(1 / 3),) * 3)
 """Of a pair that no window holds."""
 PRIOR = 30.0
 """How firmly the shipped weights hold against labels: so many labels that contradict a number, in its usual range."""
+_RAREST = 1e-3
+"""Markers' probabilities nearer to 0 or 1 are taken for this far."""
 _STEPS, _SHORTEST, _NARROWEST, _FREE = 100, 1e-6, 0.25, 0.5
 Numbers = NDArray[np.float64]
 
@@ -210,7 +212,7 @@ def describe(
 ) -> list[float]:
     """Whether the rules have it, and its polarity; of the reader's likeliest pair there the log-odds, whether it has
     the same spans, and the polarity's share in it; the log-odds of the likeliest pairs of its opinion with another
-    aspect and of its aspect with another opinion; and what the reader says of just this `place`.
+    aspect and of its aspect with another opinion; and what the reader and its markers say of just this `place`.
     """
     spans = triplet.aspect_full.spans, triplet.opinion_full.spans
     pair, other_aspect, other_opinion, best = FLOOR, FLOOR, FLOOR, None
@@ -233,7 +235,17 @@ def describe(
         float(ruled), *(float(polarity == label) for label in POLARITIES),
         _log_odds(pair), float(exact), share, _log_odds(other_aspect), _log_odds(other_opinion),
         here.aspect, here.opinion, here.pair, here.polarities[POLARITIES.index(polarity)],
+        *_marked(here.marked, POLARITIES.index(polarity)),
     ]  # fmt: skip
+
+
+def _marked(logs: Sequence[float], polarity: int) -> tuple[float, float]:
+    """Of what markers say the log-odds that a pair is a triplet, and the polarity's share in it."""
+    if not logs:
+        return 0.0, 0.5
+    none, *shares = map(math.exp, logs)
+    least = min(max(none, _RAREST), 1 - _RAREST)
+    return math.log((1 - least) / least), shares[polarity] / sum(shares)
 
 
 def _log_odds(chance: float) -> float:

@@ -36,8 +36,9 @@ from builder.learning.encode import (
     without_surrogates,
 )
 from builder.learning.hub import require_plain
-from builder.learning.task import EncoderTuning, NetworkConfig
-from builder.models.network import Trunk, base_weights
+from builder.learning.task import EncoderTuning, NetworkConfig, TaggerConfig
+from builder.models.markers import PairMarkers
+from builder.models.network import TextContext, Trunk, base_weights
 from builder.models.serving import (
     TOKENIZER,
     WANTED_ENCODER,
@@ -62,13 +63,27 @@ class EncoderTrunk(Trunk):
         self.encoder = encoder
 
     def forward(self, batch: Batch) -> Tensor:
+        return self._characters(batch, self._encode(batch).last_hidden_state)
+
+    def context(self, batch: Batch, layers: int = 0) -> TextContext:
+        if not layers:
+            return super().context(batch)
+        states = self._encode(batch, output_hidden_states=True).hidden_states
+        return TextContext.of(batch, self._characters(batch, states[-1]), tuple(states[-1 - layers :]))
+
+    def _characters(self, batch: Batch, hidden: Tensor) -> Tensor:
+        """The characters in context, from the vectors of the encoder's tokens [R, K, hidden size]."""
+        tokens = batch.tokens
+        assert tokens is not None, "the foundation's own encoder made the batch"
+        return self.read(batch, average_tokens(hidden.float(), tokens) + self.place(tokens.place))
+
+    def _encode(self, batch: Batch, **asked: bool) -> Any:
         tokens = batch.tokens
         assert tokens is not None, "the foundation's own encoder made the batch"
         device = tokens.ids.device
         half = devices.takes_bf16(self.tuning.precision, device) and (self.training or device.type != "cpu")
         with torch.autocast(device.type, torch.bfloat16) if half else nullcontext():
-            hidden = self.encoder(input_ids=tokens.ids, attention_mask=tokens.mask).last_hidden_state
-        return self.read(batch, average_tokens(hidden.float(), tokens) + self.place(tokens.place))
+            return self.encoder(input_ids=tokens.ids, attention_mask=tokens.mask, **asked)
 
     def rate_scales(self) -> dict[str, float]:
         """Of each parameter of the encoder, by its name, its learning rate as a share of that of the heads."""
@@ -117,9 +132,12 @@ class EncoderFoundation:
     def make_encoder(self, config: NetworkConfig) -> TextEncoder:
         return text_encoder(self.vocabulary, config.bigram_buckets, self.make_tokens())
 
-    def make_trunk(self, config: NetworkConfig) -> nn.Module:
+    def make_trunk(self, config: NetworkConfig) -> EncoderTrunk:
         encoder = _without_pooler(hub.make_network("AutoModel", self.config, "encoder.base"))
         return EncoderTrunk(encoder.float(), self.vocabulary, config, self.tuning)
+
+    def make_markers(self, config: TaggerConfig) -> PairMarkers | None:
+        return PairMarkers(self.config, config.marker_layers, config.dropout) if config.marker_layers else None
 
     def begin(self, trunk: nn.Module, seed: int) -> None:
         assert isinstance(trunk, EncoderTrunk) and self.weights is not None, "trained from a loaded encoder"

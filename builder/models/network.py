@@ -22,7 +22,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from builder.learning.encode import PAD, SPECIAL, Batch, Encoder, TextEncoder, Vocabulary
-from builder.learning.task import NetworkConfig
+from builder.learning.task import NetworkConfig, TaggerConfig
+from builder.models.markers import PairMarkers
 from builder.models.text_reading import DILATIONS, DISTANCES
 
 # ---- Layers
@@ -68,6 +69,10 @@ class Trunk(nn.Module):
     def forward(self, batch: Batch) -> Tensor:
         return self.read(batch)
 
+    def context(self, batch: Batch, layers: int = 0) -> TextContext:
+        """The characters in context, with what the upper `layers` of a pretrained encoder say."""
+        return TextContext.of(batch, self(batch))
+
     def read(self, batch: Batch, *beside: Tensor) -> Tensor:
         """The characters in context, with numbers from elsewhere `beside` them, each [B, T, ...]."""
         bigrams = self.bigrams(batch.bigrams)
@@ -98,16 +103,17 @@ class Spans:
 @dataclass(frozen=True, slots=True, eq=False)
 class TextContext:
     """What the trunk read, with its running sum [B, T + 1, D],
-    from which the mean of any stretch is one subtraction.
+    from which the mean of any stretch is one subtraction. `states`: what markers look at.
     """
 
     batch: Batch
     hidden: Tensor
     summed: Tensor
+    states: tuple[Tensor, ...] = ()
 
     @classmethod
-    def of(cls, batch: Batch, hidden: Tensor) -> TextContext:
-        return cls(batch, hidden, functional.pad(hidden.cumsum(1), (0, 0, 1, 0)))
+    def of(cls, batch: Batch, hidden: Tensor, states: tuple[Tensor, ...] = ()) -> TextContext:
+        return cls(batch, hidden, functional.pad(hidden.cumsum(1), (0, 0, 1, 0)), states)
 
     def mean(self, row: Tensor, start: Tensor, end: Tensor) -> Tensor:
         """[N, D]; zero for an empty stretch."""
@@ -224,8 +230,11 @@ class Foundation(Protocol):
     def make_encoder(self, config: NetworkConfig) -> TextEncoder:
         """What turns a text into arrays."""
 
-    def make_trunk(self, config: NetworkConfig) -> nn.Module:
+    def make_trunk(self, config: NetworkConfig) -> Trunk:
         """A network that turns a Batch into vectors of characters [B, T, width]."""
+
+    def make_markers(self, config: TaggerConfig) -> PairMarkers | None:
+        """A network that looks at pairs again, where the config has one."""
 
     def begin(self, trunk: nn.Module, seed: int) -> None:
         """Give a new trunk the weights that training starts from."""
@@ -260,8 +269,11 @@ class CharacterFoundation:
     def make_encoder(self, config: NetworkConfig) -> TextEncoder:
         return Encoder(self.vocabulary, config.bigram_buckets)
 
-    def make_trunk(self, config: NetworkConfig) -> nn.Module:
+    def make_trunk(self, config: NetworkConfig) -> Trunk:
         return Trunk(self.vocabulary, config)
+
+    def make_markers(self, config: TaggerConfig) -> None:
+        assert not config.marker_layers, "markers look at a pretrained encoder"
 
     def begin(self, trunk: nn.Module, seed: int) -> None:
         assert isinstance(trunk, Trunk), type(trunk)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,8 @@ from builder.models.text_reading import (
     settled,
 )
 
+_SINCE = " since "
+"""Between the names of a matrix and of that which it began as, in files."""
 _EPSILON = 1e-5
 """Of the norms that are not the encoder's: torch's default."""
 _TOKENS = 1024
@@ -119,14 +121,24 @@ def read_weights(path: Path) -> Weights:
     except (OSError, SafetensorError) as error:
         raise ModelError(f"no readable safetensors file: {error}", where=str(path), fix="reinstall builder") from error
     whole = Weights()
-    for name in sorted(packed):
+    for name in sorted(packed, key=lambda name: (_SINCE in name, name)):
         scale = packed.get(f"{name}.scale")
-        if not name.endswith(".scale"):
-            values = packed[name].astype(np.float32)
-            if scale is not None and scale.shape != values.shape[:1]:
-                raise ModelError(f"{name} has {len(scale)} scales", where=str(path), fix="reinstall builder")
-            whole[name] = values if scale is None else values * scale[:, None]
-    return whole
+        if name.endswith(".scale"):
+            continue
+        kept, _, first = name.partition(_SINCE)
+        values = (_split_nibbles(packed[name]) if first else packed[name]).astype(np.float32)
+        if scale is not None and scale.shape != values.shape[:1]:
+            raise ModelError(f"{name} has {len(scale)} scales", where=str(path), fix="reinstall builder")
+        if scale is not None:
+            values *= scale[:, None]
+        whole[kept] = whole[first] + values if first else values
+    return Weights(sorted(whole.items()))
+
+
+def _split_nibbles(bytes_: NDArray[np.uint8]) -> NDArray[np.int8]:
+    """Two numbers of 4 bits for each byte of a matrix, the lower one before."""
+    signed = bytes_.view(np.int8)
+    return np.stack([signed << 4 >> 4, signed >> 4], -1).reshape(len(bytes_), -1)
 
 
 def digest_model(weights: Weights, settings: Mapping[str, object]) -> str:
@@ -191,10 +203,11 @@ class NumpyReader:
         with one_thread():
             for some in _portions(pieces):
                 try:
-                    vectors = self._encode([ids for piece in some for ids in _tokens(piece.encoded).ids])
+                    states = self._encode([ids for piece in some for ids in _tokens(piece.encoded).ids])
                     edges = np.cumsum([sum(map(len, _tokens(piece.encoded).ids)) for piece in some])[:-1]
-                    parts = zip(some, np.split(vectors, edges), strict=True)
+                    parts = zip(some, np.split(states[-1], edges), strict=True)
                     scores = [self._score(piece, own, floor) for piece, own in parts]
+                    scores = self._mark(some, states, [0, *edges.tolist()], scores)
                 except (LookupError, ValueError) as error:  # names or shapes of other layers
                     what = f"the weights belong to another model: {error!r}"
                     raise ModelError(what, where="the reader", fix="reinstall builder") from error
@@ -229,21 +242,25 @@ class NumpyReader:
 
     # ---- The encoder, as builder.models.encoder.Bert
 
-    def _encode(self, rows: Sequence[IntArray]) -> Floats:
-        """Rows of tokens, each in its own context, one behind the other: [tokens, hidden size]."""
+    def _encode(self, rows: Sequence[IntArray]) -> list[Floats]:
+        """Rows of tokens, each in its own context, one behind the other: what each layer says, [tokens, hidden size].
+        Of the layers that no marker looks at, the last one alone.
+        """
         weights, base = self.weights, "trunk.encoder.embeddings"
         at = np.concatenate([np.arange(len(row)) for row in rows])
         edges = np.cumsum([0, *map(len, rows)])
         summed = weights.rows(f"{base}.word_embeddings", np.concatenate(rows))
         summed += weights.rows(f"{base}.position_embeddings", at) + weights[f"{base}.token_type_embeddings.weight"][0]
-        hidden = weights.norm(f"{base}.LayerNorm", summed, self.epsilon)
-        number = 0
-        while (name := f"trunk.encoder.encoder.layer.{number}") + ".output.dense.bias" in weights:
-            attended = self._add(f"{name}.attention.output", self._attend(name, hidden, edges), hidden)
-            inner = weights.linear(f"{name}.intermediate.dense", attended)
-            hidden = self._add(f"{name}.output", _gelu(inner), attended)
-            number += 1
-        return hidden
+        states = [weights.norm(f"{base}.LayerNorm", summed, self.epsilon)]
+        while (name := f"trunk.encoder.encoder.layer.{len(states) - 1}") + ".output.dense.bias" in weights:
+            states.append(self._apply(name, states[-1], self._attend(name, states[-1], edges)))
+        return states[-1 - self.config.marker_layers :]
+
+    def _apply(self, name: str, hidden: Floats, mixed: Floats) -> Floats:
+        """What a layer makes of vectors and of the mixtures that each of them attends to."""
+        attended = self._add(f"{name}.attention.output", mixed, hidden)
+        inner = self.weights.linear(f"{name}.intermediate.dense", attended)
+        return self._add(f"{name}.output", _gelu(inner), attended)
 
     def _attend(self, name: str, hidden: Floats, edges: IntArray) -> Floats:
         """Each token's mixture of the values of its row [tokens, hidden size]; rows reach from edge to edge."""
@@ -260,6 +277,55 @@ class NumpyReader:
 
     def _add(self, name: str, x: Floats, before: Floats) -> Floats:
         return self.weights.norm(f"{name}.LayerNorm", self.weights.linear(f"{name}.dense", x) + before, self.epsilon)
+
+    # ---- The markers, as builder.models.markers.PairMarkers
+
+    def _mark(
+        self, pieces: Sequence[Piece], states: Sequence[Floats], begins: Sequence[int], scores: Sequence[Scores]
+    ) -> list[Scores]:
+        """The scores with what markers say of their pairs; `begins`: the first token of each piece."""
+        if not self.config.marker_layers:
+            return list(scores)
+        asked = [_Asked.of(*parts) for parts in zip(pieces, begins, scores, strict=True)]
+        markers: Floats = np.concatenate([own.gather(states[0]) for own in asked])
+        markers += np.tile(self.weights["markers.kind.weight"], (len(markers) // 2, 1))
+        for number, hidden in enumerate(states[:-1]):
+            name = f"markers.layers.{number}"
+            markers = self._apply(name, markers, self._look(name, markers, hidden, asked, number))
+        top = np.concatenate([own.gather(states[-1]) for own in asked])
+        first = np.concatenate([np.repeat(states[-1][own.begin][None], len(own.share), 0) for own in asked])
+        pairs = [vectors.reshape(len(first), 2 * first.shape[1]) for vectors in (markers, top)]
+        inner = _gelu(self.weights.linear("markers.inner", np.concatenate([*pairs, first], -1)))
+        marked = _log_softmax(self.weights.linear("markers.out", inner))
+        edges = np.cumsum([len(own.share) for own in asked])[:-1]
+        return [
+            (replace(known, marked=own[: len(known.logits)]), found and found.with_marked(own[len(known.logits) :]))
+            for (known, found), own in zip(scores, np.split(marked, edges), strict=True)
+        ]
+
+    def _look(self, name: str, markers: Floats, hidden: Floats, asked: Sequence[_Asked], number: int) -> Floats:
+        """Each marker's mixture of the values of its text's tokens and of its pair's markers [markers, hidden size]."""
+        query, key, value = (
+            self.weights.linear(f"{name}.attention.self.{part}", markers).reshape(len(markers), self.heads, -1)
+            for part in ("query", "key", "value")
+        )
+        keys, values = (
+            self.weights.linear(f"{name}.attention.self.{part}", hidden).reshape(len(hidden), self.heads, -1)
+            for part in ("key", "value")
+        )
+        out, scale, at = np.empty_like(query), np.float32(query.shape[-1] ** -0.5), 0
+        for own in asked:
+            text, mine = slice(own.begin, own.end), slice(at, at + 2 * len(own.share))
+            at = mine.stop
+            looks, seen = query[mine].swapaxes(0, 1), keys[text].swapaxes(0, 1)
+            far = looks @ seen.swapaxes(1, 2) * scale + own.nearness(self.weights["markers.bias"][number])
+            two, by, of = (_in_pairs(part[mine]) for part in (query, key, value))
+            near = (two @ by.swapaxes(2, 3) * scale).reshape(*far.shape[:2], 2)
+            shares = _softmax(np.concatenate([far, near], -1))
+            mixed = shares[..., :-2] @ values[text].swapaxes(0, 1)
+            mixed += (shares[..., -2:].reshape(*two.shape[:2], 2, 2) @ of).reshape(mixed.shape)
+            out[mine] = mixed.swapaxes(0, 1)
+        return out.reshape(markers.shape)
 
     # ---- The trunk, as builder.models.encoder.EncoderTrunk
 
@@ -357,6 +423,42 @@ class _Context:
         return out
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asked:
+    """The tokens of a piece, [begin, end) of all, and for each of its pairs what part of aspect and of opinion each
+    token is [n, 2, K].
+    """
+
+    begin: int
+    end: int
+    share: Floats
+
+    @classmethod
+    def of(cls, piece: Piece, begin: int, scores: Scores) -> _Asked:
+        tokens, (_, found) = _tokens(piece.encoded), scores
+        spans = piece.asked_spans if found is None else np.concatenate([piece.asked_spans, found.spans])
+        size = sum(map(len, tokens.ids))
+        at, edges = np.arange(size), tokens.stretches(spans)
+        inside = (edges[..., :1] <= at) & (at < edges[..., 1:])
+        share = inside / np.maximum(inside.sum(-1, keepdims=True), 1)
+        return cls(begin, begin + size, share.astype(np.float32))
+
+    def gather(self, hidden: Floats) -> Floats:
+        """The mean vectors of the spans' tokens [2 n, D]."""
+        return self.share.reshape(-1, self.end - self.begin) @ hidden[self.begin : self.end]
+
+    def nearness(self, bias: Floats) -> Floats:
+        """What each marker adds to its looks at tokens [heads, 2 n, K], by a table [2, 3, heads]."""
+        inside = self.share > 0
+        place = np.where(inside[:, 0], 0, np.where(inside[:, 1], 1, 2))
+        return bias[:, place].transpose(3, 1, 0, 2).reshape(bias.shape[-1], -1, place.shape[-1])
+
+
+def _in_pairs(vectors: Floats) -> Floats:
+    """The vectors of markers [2 n, heads, d] as [heads, n, 2, d]."""
+    return vectors.reshape(-1, 2, *vectors.shape[1:]).transpose(2, 0, 1, 3)
+
+
 def _tokens(text: Encoded) -> TokenRows:
     assert text.tokens is not None, "the reader's own encoder cut the text"
     return text.tokens
@@ -406,7 +508,8 @@ def _gap(aspects: Integers, opinions: Integers) -> tuple[Integers, Integers]:
 
 def _odds(table: Floats, spans: Integers, logits: Floats, polarities: Floats) -> OddsTable:
     ends = [table[layer, spans[:, layer, 0], spans[:, layer, 1] - 1] for layer in (ASPECT, OPINION)]
-    return OddsTable(np.stack([*ends, logits], 1).clip(-LIMIT, LIMIT), _log_softmax(polarities))
+    unmarked = np.empty((len(spans), 0), np.float32)
+    return OddsTable(np.stack([*ends, logits], 1).clip(-LIMIT, LIMIT), _log_softmax(polarities), unmarked)
 
 
 def _sigmoid(x: Floats) -> Floats:

@@ -31,6 +31,7 @@ from builder.models.text_reading import (
     ASPECT,
     LIMIT,
     OPINION,
+    Floats,
     FoundPairs,
     Key,
     OddsTable,
@@ -121,13 +122,14 @@ def _score(network: TaggerNetwork, pieces: Sequence[Piece], floor: float) -> Sco
     batch = place(collate([piece.encoded for piece in pieces]), device_of(network))
     context = network.context(batch)
     table = network.table(context.hidden, batch.mask)
-    known = OddsTable(np.empty((0, 3), np.float32), np.empty((0, 3), np.float32))
+    known = OddsTable(*(np.empty((0, size), np.float32) for size in (3, 3, 0)))
     if any(piece.asked for piece in pieces):
         counts = torch.tensor([len(piece.asked) for piece in pieces])
         row = torch.repeat_interleave(torch.arange(len(pieces)), counts).to(table.device)
         edges = torch.from_numpy(np.concatenate([piece.asked_spans for piece in pieces])).to(table.device)
         aspects, opinions = (Spans(row, edges[:, layer, 0], edges[:, layer, 1]) for layer in (ASPECT, OPINION))
-        known = _odds(table, aspects, opinions, *network.score_pairs(context, table, aspects, opinions))
+        marked = _mark(network, context, pieces, aspects, opinions)
+        known = _odds(table, aspects, opinions, *network.score_pairs(context, table, aspects, opinions), marked)
     candidates = network.candidates(context, table)
     keep = (candidates.pair.sigmoid() >= floor).nonzero().squeeze(-1)
     if not len(keep):
@@ -139,11 +141,12 @@ def _score(network: TaggerNetwork, pieces: Sequence[Piece], floor: float) -> Sco
         _core_bits(network, context, (candidates.aspects, candidates.opinions)[layer], layer, indices[layer])
         for layer in (ASPECT, OPINION)
     ]
-    edges = torch.stack([torch.stack([one.start, one.end], -1) for one in (aspects, opinions)], 1)
+    edges = _edges(aspects, opinions)
+    marked = _mark(network, context, pieces, aspects, opinions)
     return known, FoundPairs(
         aspects.row.numpy(force=True),
         edges.numpy(force=True),
-        _odds(table, aspects, opinions, candidates.pair[keep], candidates.polarity[keep]),
+        _odds(table, aspects, opinions, candidates.pair[keep], candidates.polarity[keep], marked),
         candidates.pair[keep].sigmoid().numpy(force=True),
         sure.indices.numpy(force=True),
         sure.values.numpy(force=True),
@@ -152,12 +155,31 @@ def _score(network: TaggerNetwork, pieces: Sequence[Piece], floor: float) -> Sco
 
 
 def _odds(
-    table: torch.Tensor, aspects: Spans, opinions: Spans, pair: torch.Tensor, polarity: torch.Tensor
+    table: torch.Tensor, aspects: Spans, opinions: Spans, pair: torch.Tensor, polarity: torch.Tensor, marked: Floats
 ) -> OddsTable:
-    """The odds of pairs, from the logits of spans, of pairs [P] and of polarities [P, 3]."""
+    """The odds of pairs, from the logits of spans, of pairs [P] and of polarities [P, 3], and what markers say."""
     spans = [table[one.row, layer, one.start, one.end - 1] for layer, one in enumerate((aspects, opinions))]
     logits = torch.stack([*spans, pair], 1).clamp(-LIMIT, LIMIT)
-    return OddsTable(logits.numpy(force=True), polarity.log_softmax(-1).numpy(force=True))
+    return OddsTable(logits.numpy(force=True), polarity.log_softmax(-1).numpy(force=True), marked)
+
+
+def _mark(
+    network: TaggerNetwork, context: TextContext, pieces: Sequence[Piece], aspects: Spans, opinions: Spans
+) -> Floats:
+    """The logarithms of the markers' probabilities for pairs, [P, 4]; [P, 0] without markers."""
+    rows = aspects.row.numpy(force=True)
+    if network.markers is None:
+        return np.empty((len(rows), 0), np.float32)
+    edges = _edges(aspects, opinions).numpy(force=True)
+    tokens = [piece.encoded.tokens for piece in pieces]
+    spans = [own.stretches(edge) for row, edge in zip(rows, edges, strict=True) if (own := tokens[row]) is not None]
+    at = torch.from_numpy(np.array(spans).reshape(-1, 2, 2)).to(context.hidden.device)
+    return network.mark(context, aspects.row, at).log_softmax(-1).numpy(force=True)
+
+
+def _edges(aspects: Spans, opinions: Spans) -> torch.Tensor:
+    """Where pairs begin and end, [P, layer, (start, end)]."""
+    return torch.stack([torch.stack([one.start, one.end], -1) for one in (aspects, opinions)], 1)
 
 
 def _core_bits(

@@ -116,9 +116,18 @@ class TaggerNetwork(nn.Module):
         )
         self.cores = CoreBits(config.width, 64, config.max_span)
         self.trunk = foundation.make_trunk(config)
+        self.markers = foundation.make_markers(config)
 
     def context(self, batch: Batch) -> TextContext:
-        return TextContext.of(batch, self.trunk(batch))
+        return self.trunk.context(batch, self.markers.depth if self.markers else 0)
+
+    def mark(self, context: TextContext, row: Tensor, spans: Tensor) -> Tensor:
+        """What markers say of pairs of tokens' spans, as PairMarkers has it: [P, 4]."""
+        tokens = context.batch.tokens
+        assert self.markers is not None and tokens is not None, "a tagger with markers"
+        states = [state.float().flatten(0, 1)[tokens.of_text] for state in context.states]
+        marked: Tensor = self.markers(states, tokens.held, row, spans)
+        return marked
 
     def candidates(self, context: TextContext, table: Tensor, gold: Tensor | None = None) -> Candidates:
         """The spans above the cut, with the gold ones while training, paired and scored."""

@@ -45,13 +45,15 @@ Key = tuple[tuple[Span, ...], tuple[Span, ...], Polarity]
 @dataclass(frozen=True, slots=True)
 class PairOdds:
     """What a tagger says of two places: the log-odds that the first is an aspect, that the second is an opinion, and
-    that they belong together; and the logarithms of the polarities' probabilities.
+    that they belong together; and the logarithms of the polarities' probabilities. Where it has markers, `marked` are
+    theirs for no triplet, and for one of each polarity.
     """
 
     aspect: float
     opinion: float
     pair: float
     polarities: tuple[float, ...]
+    marked: tuple[float, ...] = ()
 
 
 class TextReader(Protocol):
@@ -103,16 +105,19 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OddsTable:
-    """Of P pairs the log-odds of aspect, opinion and pair [P, 3], and the logarithms of their polarities' probabilities
-    [P, 3].
+    """Of P pairs the log-odds of aspect, opinion and pair [P, 3], the logarithms of their polarities' probabilities
+    [P, 3], and of the markers' [P, 4], or [P, 0] without any.
     """
 
     logits: Floats
     polarities: Floats
+    marked: Floats
 
     def __iter__(self) -> Iterator[PairOdds]:
-        for (aspect, opinion, pair), shares in zip(self.logits.tolist(), self.polarities.tolist(), strict=True):
-            yield PairOdds(aspect, opinion, pair, tuple(shares))
+        for (aspect, opinion, pair), shares, marked in zip(
+            self.logits.tolist(), self.polarities.tolist(), self.marked.tolist(), strict=True
+        ):
+            yield PairOdds(aspect, opinion, pair, tuple(shares), tuple(marked))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,6 +134,10 @@ class FoundPairs:
     polarity: Integers
     certainty: Floats
     cores: NDArray[np.bool_]
+
+    def with_marked(self, marked: Floats) -> FoundPairs:
+        """The same with what markers say of the pairs."""
+        return replace(self, odds=replace(self.odds, marked=marked))
 
 
 Scores = tuple[OddsTable, FoundPairs | None]

@@ -16,7 +16,7 @@ import gzip
 import hashlib
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -152,11 +152,24 @@ def make_example(row: Row, variants: Variants) -> Example:
 
 def save_packed(tagger: Tagger, out: Path) -> None:
     """Save a tagger with packed weights, and the digest of what is then loaded."""
-    packed = pack_weights(tagger.network.state_dict())
+    weights = tagger.network.state_dict()
+    packed = pack_weights(weights, begin_markers(weights, tagger.config.marker_layers))
     tagger.network.load_state_dict(unpack_weights(packed))
     save(tagger, out)
     write_tensors(out / "weights.safetensors", packed, {})
     assert load(out).digest == tagger.digest, "the packed weights hold what was saved"
+
+
+def begin_markers(names: Iterable[str], layers: int) -> dict[str, str]:
+    """By the names of the markers' matrices, those of the encoder's that they began as."""
+    encoder = "trunk.encoder.encoder.layer."
+    known = {name: int(name.removeprefix(encoder).split(".")[0]) for name in names if name.startswith(encoder)}
+    lowest = max(known.values(), default=-1) + 1 - layers
+    return {
+        f"markers.layers.{number - lowest}.{name.removeprefix(encoder).split('.', 1)[1]}": name
+        for name, number in known.items()
+        if number >= lowest and name.endswith("weight") and "LayerNorm" not in name
+    }
 
 
 def read_all(rows: Sequence[Row], model: TextReader, reader: Reader) -> list[ReadReview]:

@@ -1,0 +1,108 @@
+"""Markers, which look at pairs again: on torch and on numpy, learning, what a reading keeps of them."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from test_encoder import CONFIG, TEXTS, TRAIN, TUNING, VALID
+from test_model import review
+from tiny_encoders import make_encoder
+
+from builder.core.records import POLARITIES
+from builder.learning.loop import scope
+from builder.learning.task import Example, TaggerConfig
+from builder.models.encoder import EncoderFoundation, load_encoder
+from builder.models.numpy_reader import open_numpy_reader
+from builder.models.saved import load, save
+from builder.models.tagger import Tagger, train_tagger
+from builder.models.tagger_network import TaggerNetwork
+from builder.models.text_reading import PairOdds, Place, place_of
+
+LAYERS = 2
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> EncoderFoundation:
+    folder = make_encoder(tmp_path_factory.mktemp("base") / "bert", "bert", TEXTS)
+    return load_encoder(str(folder), TUNING, "cpu")
+
+
+def make_tagger(base: EncoderFoundation, config: TaggerConfig) -> Tagger:
+    """One of random weights, all different from nothing."""
+    with scope(1, 3):
+        network = TaggerNetwork(base, config)
+        for name, weight in network.named_parameters():
+            if "bias" in name and "markers" in name:
+                torch.nn.init.normal_(weight, std=0.5)
+    network.trunk.encoder.load_state_dict(base.weights, strict=False)  # type: ignore[union-attr, arg-type, operator]
+    return Tagger(network.eval(), base, config)
+
+
+def odds_of(tagger: Any, items: list[Example]) -> list[dict[Place, PairOdds]]:
+    return [reading.odds for reading in tagger.read(items, 0.02)]
+
+
+def test_numpy_reads_the_markers_that_torch_reads(base: EncoderFoundation, tmp_path: Path) -> None:
+    tagger = make_tagger(base, replace(CONFIG, marker_layers=LAYERS, threads=1, window=200))
+    save(tagger, tmp_path / "m")
+    long = replace(VALID[0], text=VALID[0].text + "。" + "。".join(TEXTS[:12]))
+    assert len(base.make_tokens()(long.text[:100]).ids) > 1, "a piece in several rows of tokens"
+    items = [*VALID, long, Example("", "好", ()), Example("", "", ())]
+    back = load(tmp_path / "m", "cpu")
+    assert isinstance(back, Tagger) and back.digest == tagger.digest
+    by_torch, by_numpy = odds_of(back, items), odds_of(open_numpy_reader(tmp_path / "m"), items)
+    pairs = [(one[place], other[place]) for one, other in zip(by_torch, by_numpy, strict=True) for place in one]
+    assert len(pairs) > 20
+    for one, other in pairs:
+        assert len(one.marked) == 1 + len(POLARITIES)
+        assert np.exp(one.marked).sum() == pytest.approx(1, abs=1e-4)
+        assert other.marked == pytest.approx(one.marked, abs=1e-3)
+    assert len({one.marked for one, _ in pairs}) > 10, "each pair has its own"
+
+
+def test_a_tagger_without_markers_says_nothing_of_them(base: EncoderFoundation) -> None:
+    tagger = make_tagger(base, replace(CONFIG, threads=1))
+    assert {odds.marked for own in odds_of(tagger, VALID) for odds in own.values()} == {()}
+    assert not [name for name in tagger.network.state_dict() if name.startswith("markers")]
+
+
+def test_a_marker_looks_at_its_own_spans_and_pairs_do_not_see_each_other(base: EncoderFoundation) -> None:
+    tagger = make_tagger(base, replace(CONFIG, marker_layers=LAYERS, threads=1))
+    first = VALID[0]
+    alone, moved = odds_of(tagger, [first]), odds_of(tagger, [replace(first, triplets=first.triplets[:1])])
+    place = place_of(first.triplets[0])
+    assert alone[0][place].marked == pytest.approx(moved[0][place].marked, abs=1e-5)
+    assert len({tuple(np.round(odds.marked, 4)) for odds in alone[0].values()}) == len(alone[0])
+
+
+def test_markers_learn_which_pairs_are_triplets_while_the_reader_stands_still(
+    base: EncoderFoundation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent / "measure"))
+    lesson = importlib.import_module("train_reader")
+    monkeypatch.setattr(lesson, "MARKER_LAYERS", LAYERS)
+    monkeypatch.setattr(lesson, "MARKER_EPOCHS", 20)
+    monkeypatch.setattr(lesson, "MARKER_RATE", 0.02)
+
+    def label(example: Example) -> tuple[str, list[tuple[Place, int]]]:
+        gold = {place_of(t): 1 + POLARITIES.index(t.polarity) for t in example.triplets}
+        crossed = {(aspect, opinion): 0 for aspect, _ in gold for _, opinion in gold}
+        return example.text, sorted((crossed | gold).items())
+
+    tagger = train_tagger(TRAIN, VALID, replace(CONFIG, epochs=8, threads=1), 1, tmp_path / "t", foundation=base)
+    before = {name: weight.clone() for name, weight in tagger.network.state_dict().items()}
+    taught = lesson.train_markers(tagger, [label(review(i)) for i in range(120)], 1, 0, tmp_path / "c")
+    for name, weight in before.items():
+        assert torch.equal(taught.network.state_dict()[name], weight), name
+    right = []
+    for example in VALID:
+        text, pairs = label(example)
+        (odds,) = odds_of(taught, [Example("", text, example.triplets)])
+        right += [int(np.argmax(odds[place].marked)) == kind for place, kind in pairs if place in odds]
+    assert len(right) > 10 and np.mean(right) > 0.7, np.mean(right)
