@@ -46,28 +46,46 @@ class PairMarkers(nn.Module):
             row: the text of each pair, [P].
             spans: from which token to which its aspect and its opinion reach, [P, 2, (first, past)].
         """
-        at = torch.arange(seen.shape[1], device=seen.device)
+        counts = torch.bincount(row, minlength=len(seen))
+        slot = torch.empty_like(row)
+        slot[row.argsort(stable=True)] = _steps(counts)
+        held = spans.new_zeros(len(seen), int(counts.max()), *spans.shape[1:])
+        held[row, slot] = spans
+        return self._read(states, seen, held)[row, slot]
+
+    def _read(self, states: Sequence[Tensor], seen: Tensor, spans: Tensor) -> Tensor:
+        """As `forward`, of C pairs a text [B, C, 2, (first, past)], some of them none: [B, C, 4]."""
+        pairs, at = spans.shape[1], torch.arange(seen.shape[1], device=seen.device)
         inside = (spans[..., :1] <= at) & (at < spans[..., 1:])
-        share = inside / inside.sum(-1, keepdim=True).clamp(min=1)
-        place = torch.where(inside[:, 0], 0, torch.where(inside[:, 1], 1, 2))
-        hidden = seen[row][:, None, None]
-        markers = share @ states[0][row] + self.kind.weight
+        share = (inside / inside.sum(-1, keepdim=True).clamp(min=1)).transpose(1, 2).flatten(1, 2)
+        place = torch.where(inside[:, :, 0], 0, torch.where(inside[:, :, 1], 1, 2))
+        same = torch.eye(pairs, dtype=torch.bool, device=seen.device).repeat(2, 2).expand(len(seen), 1, -1, -1)
+        markers = share @ states[0] + self.kind.weight.repeat_interleave(pairs, 0)
         for layer, state, bias in zip(self.layers, states, self.bias, strict=False):
             own = layer.attention.self
-            key, value = (
-                torch.cat([self._split(part(state))[row], self._split(part(markers))], 2)
-                for part in (own.key, own.value)
+            both = torch.cat([state, markers], 1)
+            query, key, value = (
+                self._split(own.query(markers)),
+                self._split(own.key(both)),
+                self._split(own.value(both)),
             )
-            nearness = bias[:, place].permute(1, 3, 0, 2).masked_fill(~hidden, _FAR)
-            query, nearness = self._split(own.query(markers)), functional.pad(nearness, (0, 2)).to(key.dtype)
-            mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=nearness)
+            nearness = bias[:, place].permute(1, 4, 0, 2, 3).flatten(2, 3).masked_fill(~seen[:, None, None], _FAR)
+            apart = torch.zeros_like(nearness[..., :1]).masked_fill(~same, _FAR)
+            mask = torch.cat([nearness, apart], -1).to(key.dtype)
+            mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
             attended = layer.attention.output(mixed.transpose(1, 2).flatten(2), markers)
             markers = layer.output(functional.gelu(layer.intermediate.dense(attended)), attended)
-        top = states[-1][row]
-        read = torch.cat([markers.flatten(1), (share @ top).flatten(1), top[:, 0]], -1)
+        top, first = share @ states[-1], states[-1][:, :1].expand(-1, pairs, -1)
+        read = torch.cat([*markers.chunk(2, 1), *top.chunk(2, 1), first], -1)
         logits: Tensor = self.out(self.dropout(functional.gelu(self.inner(self.dropout(read)))))
         return logits
 
     def _split(self, vectors: Tensor) -> Tensor:
         """[N, tokens, D] by heads: [N, heads, tokens, D / heads]."""
         return vectors.view(*vectors.shape[:2], self.heads, -1).transpose(1, 2)
+
+
+def _steps(counts: Tensor) -> Tensor:
+    """0, 1 … for each count, one behind the other."""
+    ends = counts.cumsum(0)
+    return torch.arange(int(counts.sum()), device=counts.device) - (ends - counts).repeat_interleave(counts)

@@ -65,7 +65,7 @@ LAYER = re.compile(r"\blayers?\.(\d+)\.")
 MIN_COUNT, AGAIN = 3, 2000
 ATTRIBUTES = ("quality.", "price.", "service.")
 """Classes of aspects that are attributes of a thing."""
-MARKER_LAYERS, MARKER_EPOCHS, MARKER_RATE = 6, 3, 1e-3
+MARKER_LAYERS, MARKER_EPOCHS, MARKER_RATE = 6, 2, 1e-3
 CROSSED, MOST, LONGEST = 4, 20, 300
 """Pairs of labelled spans that are no triplet, and pairs in all, that a review teaches; the most characters of one."""
 AT_ONCE = 500
