@@ -65,7 +65,7 @@ class Stage:
 STAGES: tuple[Stage, ...] = (
     Stage(
         name="ingest",
-        about="files of reviews, checked, hashed, split",
+        about="reading the reviews",
         reads=(),
         writes=("reviews", "rejected"),
         settings=("input.", "ingest."),
@@ -73,7 +73,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         name="annotate",
-        about="words, parts of speech, dependencies",
+        about="finding words and grammar",
         reads=("reviews",),
         writes=("annotations",),
         settings=("annotate.",),
@@ -81,7 +81,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         name="seed",
-        about="the rule engine's triplets",
+        about="finding triplets by rules",
         reads=("annotations",),
         writes=("proposals:rules",),
         settings=("rules.",),
@@ -89,7 +89,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         name="discriminate",
-        about="the YY / YN / NX judge and its verdicts",
+        about="judging them, if there is a judge",
         reads=("proposals:rules",),
         writes=("verdicts",),
         settings=("discriminate.", "seed", "threads", "shard", "profile", "device", "encoder.", "paper."),
@@ -97,7 +97,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         name="self_train",
-        about="Algorithm 1, variants A to E",
+        about="adding what models find, if any",
         reads=("proposals:rules", "verdicts"),
         writes=("training_sets", "proposals:models", "rounds"),
         settings=("self_train.", "seed", "threads", "shard", "profile", "device", "encoder.", "paper."),
@@ -105,7 +105,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         name="evaluate",
-        about="scores against gold",
+        about="scoring, by labels if there are any",
         reads=("proposals:rules", "proposals:models"),
         writes=("metrics",),
         settings=("evaluate.",),
@@ -113,7 +113,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         name="release",
-        about="an immutable, versioned dataset",
+        about="writing the dataset",
         reads=("training_sets", "metrics"),
         writes=("releases",),
         settings=("release.",),
