@@ -37,7 +37,7 @@ def init(path: Path, force: bool) -> None:
 @click.command()
 @click.argument("key", required=False)
 @option("--preset", metavar="NAME", help="List what this preset sets, with the paper's sections; without KEY.")
-@option("--json", "as_json", is_flag=True, help="Print the list as JSON; without KEY.")
+@option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def config(key: str | None, preset: str | None, as_json: bool) -> None:
     """Explain a setting.
 
@@ -46,21 +46,17 @@ def config(key: str | None, preset: str | None, as_json: bool) -> None:
     """
     from tabulate import tabulate
 
-    from builder.augment.settings import AugmentSettings
     from builder.cli.options import put_rows
-    from builder.pipeline.setup import all_settings, explained, preset_rows
+    from builder.pipeline.setup import list_settings, preset_rows
 
-    if key is not None:
-        if as_json or preset:
-            raise click.UsageError(f"{'--json' if as_json else '--preset'} lists settings: leave out KEY")
-        click.echo("\n".join(explained(key, {"builder augment METHOD": AugmentSettings})))
-        return
-    rows = list(preset_rows(preset) if preset else all_settings())
-    headers = ["command", "key", "value", "from"] if preset else ["key", "default", "meaning"]
+    if key is not None and preset:
+        raise click.UsageError("--preset lists settings: leave out KEY")
+    rows = list(preset_rows(preset) if preset else list_settings(key or ""))
+    headers = ["command", "key", "value", "from"] if preset else ["key", "default", "values", "meaning"]
     if as_json:
         put_rows(headers, rows, "json", limit=len(rows))
         return
-    widths = [None, 24, 70] if sys.stdout.isatty() and not preset else None
+    widths = [None, 24, 24, 60] if sys.stdout.isatty() and not preset else None
     click.echo(tabulate(rows, headers=headers, maxcolwidths=widths, disable_numparse=True))
 
 
@@ -70,7 +66,7 @@ def config(key: str | None, preset: str | None, as_json: bool) -> None:
 def doctor(workdir: Path, as_json: bool) -> None:
     """Check the installation of builder.
 
-    Packages, models, lexicons, extras, GPU, disk, fonts. Ends with code 1 if builder cannot work like this.
+    Packages, models, lexicons, extras, GPU, disk. Ends with code 1 if builder cannot work like this.
     """
     import json
     from dataclasses import asdict
