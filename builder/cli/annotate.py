@@ -58,11 +58,11 @@ def serve(
         else:
             number = 0 if isinstance(users, str) else len(users.hashes)
             counts = f"{number:,} {'person' if number == 1 else 'people'} may sign in" if number else ""
-        click.echo(f"pool {made}: {counts}; stop with Ctrl-C", err=True)
-        if host != "127.0.0.1" and not origin.startswith("https://"):
-            click.echo("nothing is encrypted: put a proxy with TLS before it, and name its --origin", err=True)
 
         def announce(address: str) -> None:
+            click.echo(f"pool {made}: {counts}; stop with Ctrl-C", err=True)
+            if host != "127.0.0.1" and not origin.startswith("https://"):
+                click.echo("nothing is encrypted: put a proxy with TLS before it, and name its --origin", err=True)
             click.echo(f"open {address}")
             if other := elsewhere(address, host):
                 click.echo(f"from other machines: {other}")
