@@ -9,7 +9,6 @@ from urllib.parse import unquote
 
 from builder.core.errors import QueryError
 from builder.pages.plain_story import explain_triplet, list_legend
-from builder.pages.serve import overview
 from builder.pages.serve.answering import (
     KINDS,
     Selection,
@@ -87,18 +86,25 @@ async def reviews(request: Any, datasette: Any) -> Any:
     )  # fmt: skip
 
 
-def _histogram(chosen: Selection, name: str, rows: list[tuple[str, int]], total: int, whole: str) -> overview.Histogram:
-    """The bars of a filter; all of them where it is `whole`, else the first, with a link to all."""
+def _histogram(chosen: Selection, name: str, rows: list[tuple[str, int]], total: int, whole: str) -> dict[str, Any]:
+    """The bars of a filter; all of them where it is `whole`, else the first, with a link to all.
 
-    def shown(value: str) -> str:
-        return label(name, value)
-
-    def link(value: str) -> str:
-        return chosen.with_(**{name: value}).link("/reviews")
-
+    A bar leads to the page with its value, or where that is set to the page without; a value that is set has a bar even
+    where it is none of the rows. What has no value (`NONE`) does not set the scale.
+    """
+    value = chosen.value(name)
     most = MOST_BARS if name == whole else listing.BARS
+    shown = [*([(value, total)] if value and value not in dict(rows[:most]) else []), *rows[:most]]
+    longest = max((number_of for text, number_of in shown if text != NONE), default=0) or 1
+    bars = [
+        {
+            "label": label(name, text), "link": chosen.with_(**{name: "" if text == value else text}).link("/reviews"),
+            "number": number_of, "width": min(1000.0, round(1000 * number_of / longest, 1)), "on": text == value,
+        }
+        for text, number_of in shown
+    ]  # fmt: skip
     more = chosen.link("/reviews", bars=name) if len(rows) > most and name != whole else ""
-    return overview.histogram(LABELS[name], rows[:most], shown, link, (chosen.value(name), total), more)
+    return {"name": LABELS[name], "bars": bars, "more": more}
 
 
 def _rows_of_histograms(
