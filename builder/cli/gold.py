@@ -13,7 +13,7 @@ import click
 
 from builder.cli.build import PRESET, WORKDIR
 from builder.cli.build_voice import in_workdir
-from builder.cli.options import AS_JSON, option, put_rows, with_preset_options
+from builder.cli.options import AS_JSON, choice, option, put_rows, with_preset_options
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ POOL = option("--pool", "pool_id", help="Id of the pool, or its first characters
 @click.command()
 @option("--n", default=300, type=click.IntRange(min=1), help="Reviews to sample; all of the split where it has fewer.")
 @option("--seed", default=13, help="Another seed samples and orders differently.")
-@option("--split", type=click.Choice(["train", "valid", "test", "all"]), default="test", help="Where to sample.")
+@option("--split", type=choice("train", "valid", "test", "all"), default="test", help="Where to sample.")
 @option("--list", "show", is_flag=True, help="List the pools that are there instead.")
 @WORKDIR
 @option("--json", "as_json", is_flag=True, help="Print the list as JSON; only with --list.")
@@ -87,17 +87,10 @@ def _list_pools(workdir: Path, as_json: bool) -> None:
 @option("--model", help="Model to ask; its labels are stored under this name.")
 @POOL
 @option(
-    "--batch",
-    default=1,
-    type=click.IntRange(1, 50),
-    help="Candidates of a review in a request; the paper asks one by one.",
+    "--batch", default=1, type=click.IntRange(1, 50), help="Candidates of a review in a request; the paper has one."
 )
 @option("--endpoint", required=True, help="Address of an OpenAI-compatible server, such as https://api.openai.com/v1.")
-@option(
-    "--key-env",
-    default="OPENAI_API_KEY",
-    help="Environment variable with the key; there is no option for the key itself.",
-)
+@option("--key-env", default="OPENAI_API_KEY", help="Environment variable with the key; no option takes it.")
 @option("--concurrency", default=8, type=click.IntRange(1, 256), help="Requests at a time.")
 @option("--retries", default=5, type=click.IntRange(0, 20), help="Further tries of a request that fails.")
 @option("--timeout", default=60.0, type=click.FloatRange(0.1), help="Seconds for one request.")
@@ -192,7 +185,7 @@ _SHOWN = 5
 @option(
     "--workdir",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The working directory whose words and rules are used; without --gold also its pools and audits.",
+    help="Whose words and rules are used; without --gold also its pools and audits.",
 )
 @option("--pool", help="A pool or an audit of --workdir; all of them if not given.")
 @option("--domain", help="A domain, or the folder of a pack; that of --workdir, or restaurant, if not given.")

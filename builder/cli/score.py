@@ -15,7 +15,7 @@ import click
 
 from builder.cli.build import WORKDIR
 from builder.cli.build_voice import in_workdir
-from builder.cli.options import PATH, json_option, option
+from builder.cli.options import PATH, SAMPLES, SEED, choice, json_option, option
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def draw(triplets: int, reviews: int, seed: int, workdir: Path) -> None:
 
 @audit.command()
 @AUDIT
-@option("--format", "shape", type=click.Choice(["table", "json"]), default="table", help="How to print it.")
+@option("--format", "shape", type=choice("table", "json"), default="table", help="How to print it.")
 @json_option()
 @WORKDIR
 def show(pool_id: str | None, shape: str, workdir: Path) -> None:
@@ -123,27 +123,25 @@ def _cells(share: Share | None) -> tuple[str, str, str]:
 @option("--against", type=PATH, help="Predictions of another system: the difference, its interval, and a paired test.")
 @option(
     "--metric",
-    type=click.Choice(["all", "exact", "lenient", "paper", "complete"]),
+    type=choice("all", "exact", "lenient", "paper", "complete"),
     default="all",
     help="complete is the metric of gold by two annotators, the others of all other gold.",
 )
 @option(
     "--opinion",
-    type=click.Choice(["both", "opinion", "opinion_full"]),
+    type=choice("both", "opinion", "opinion_full"),
     default="both",
     help="Which opinion of our own rows to score.",
 )
 @option(
     "--mode",
-    type=click.Choice(["open", "given-aspects"]),
+    type=choice("open", "given-aspects"),
     default="open",
     help="given-aspects: the system was given the gold aspects; predictions about other aspects are left out.",
 )
-@option(
-    "--samples", type=click.IntRange(0, 100_000), default=1000, help="Bootstrap samples for the 95% intervals; 0: none."
-)
-@option("--seed", type=click.IntRange(0), default=13, help="Seed of the samples.")
-@option("--format", "shape", type=click.Choice(["table", "json"]), default="table", help="How to print the scores.")
+@SAMPLES
+@SEED
+@option("--format", "shape", type=choice("table", "json"), default="table", help="How to print the scores.")
 @json_option()
 @option("--strict", is_flag=True, help="Refuse gold with a faulty line; else the line is named and left out.")
 def score(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from builder.cli.build import SAME_OUT, WORKDIR
-from builder.cli.options import AS_JSON, PATH, json_option, option
+from builder.cli.options import AS_JSON, PATH, choice, json_option, option
 from builder.core.settings import DEFAULT_WORKDIR
 from builder.core.wording import counted
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @SAME_OUT
 @option(
     "--bump",
-    type=click.Choice(["auto", "patch", "minor", "major"]),
+    type=choice("auto", "patch", "minor", "major"),
     help="Which part of the version to raise; auto follows from the changes.",
 )
 @option("--version", "number", help="The version itself, MAJOR.MINOR.PATCH.")
@@ -90,12 +90,12 @@ def verify(release: Path, as_json: bool) -> None:
 @click.command()
 @click.argument("before", type=PATH)
 @click.argument("after", type=PATH)
-@option("--format", "shape", type=click.Choice(["markdown", "json"]), default="markdown", help="How to print it.")
+@option("--format", "shape", type=choice("markdown", "json"), default="markdown", help="How to print it.")
 @json_option()
 @option("--samples", type=click.IntRange(min=0), default=5, help="At most so many samples of each change.")
 @option(
     "--fail-on",
-    type=click.Choice(["any", "minor", "major", "never"]),
+    type=choice("any", "minor", "major", "never"),
     default="any",
     help="Exit with 1 if there is any change of the data, or one that asks for such a version.",
 )
@@ -137,10 +137,7 @@ def diff(before: Path, after: Path, shape: str, samples: int, fail_on: str) -> N
     "--repo", "repository", required=True, metavar="USER/NAME", help="Repository on the hub; made if it is not there."
 )
 @option("--private", is_flag=True, help="Make a new repository private.")
-@option(
-    "--seconds", type=click.FloatRange(min=0, min_open=True), default=3600,
-    help="Give up after this many seconds in all."
-)  # fmt: skip
+@option("--seconds", type=click.FloatRange(min=0, min_open=True), default=3600, help="Give up after so many seconds.")
 @option("--yes", is_flag=True, help="Send; without it, only show what would be sent.")
 def publish(
     release: Path | None, model: str | None, workdir: Path, repository: str, private: bool, yes: bool, seconds: float
