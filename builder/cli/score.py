@@ -81,20 +81,9 @@ def _show(result: AuditResult, shape: str) -> None:
     if shape == "json":
         click.echo(json.dumps(asdict(result), ensure_ascii=False, indent=1))
         return
-    rows = [
-        ("precision", *_cells(result.precision)),
-        *((f"  {name}", *_cells(share)) for name, share in result.strata.items()),
-        ("precision, exact words", *_cells(result.exact)),
-        ("recall", *_cells(result.recall)),
-    ]
-    click.echo(
-        tabulate(
-            rows,
-            headers=["", "percent", "95% interval", "answers"],
-            disable_numparse=True,
-            colalign=["left", *["right"] * 3],
-        )
-    )
+    rows = [(name, *_cells(share)) for name, share in result.shares()]
+    headers, align = ["", "percent", "95% interval", "answers"], ["left", *["right"] * 3]
+    click.echo(tabulate(rows, headers=headers, disable_numparse=True, colalign=align))
     click.echo(
         f"audit {result.pool} of version {result.version}: {result.decided:,} of {counted(result.asked, 'question')} "
         f"answered; {result.answered:,} of {counted(result.drawn, 'triplet')} judged one by one, {result.read:,} of "

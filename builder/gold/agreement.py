@@ -186,6 +186,12 @@ class AuditResult:
     decided: int
     asked: int
 
+    def shares(self) -> list[tuple[str, Share | None]]:
+        """Each share by its name, strata below the precision that they make up."""
+        strata = ((f"  {name}", share) for name, share in self.strata.items())
+        exact = ("precision, exact words", self.exact)
+        return [("precision", self.precision), *strata, exact, ("recall", self.recall)]
+
 
 def draw_audit(reviews: Sequence[PoolReview], version: str, settings: AuditSettings) -> Pool:
     """The pool of an audit of release `version`. Of a release with few reviews at most every second is read in full."""
