@@ -124,17 +124,9 @@ def _compare(
 ) -> list[QualityFigure]:
     """Precision, recall and F1 of some labels by gold."""
     return [
-        QualityFigure(
-            metric_name(f"{result.metric.match} {part}"),
-            of,
-            by,
-            round(estimate.value, 4),
-            estimate.low and round(estimate.low, 4),
-            estimate.high and round(estimate.high, 4),
-        )
+        QualityFigure(metric_name(f"{result.metric.match} {part}"), of, by, value, low, high)
         for result in measure(gold, silver, (Metric("exact", "triplet"), Metric("lenient", "triplet")), Settings())
-        for part, name in (("P", "precision"), ("R", "recall"), ("F1", "f1"))
-        for estimate in (result.values[name],)
+        for part, value, low, high in result.rounded()
     ]
 
 

@@ -11,18 +11,17 @@ from builder.core.errors import QueryError
 from builder.pages.plain_story import explain_triplet, list_legend
 from builder.pages.serve.answering import (
     KINDS,
+    Refused,
     Selection,
     ask,
     ask_once,
     mark_hits,
     mark_triplets,
     marked,
-    missing,
     number,
     page,
     plain,
     quoted,
-    refused,
     selection,
     shade_of,
 )
@@ -66,12 +65,10 @@ async def reviews(request: Any, datasette: Any) -> Any:
             ("histograms", chosen.filters, whole),
             lambda connection: _rows_of_histograms(connection, chosen, whole),
         )
-    except QueryError as error:
-        return await refused(datasette, request, error.what)
     except sqlite3.OperationalError as error:
         if "interrupted" not in str(error):
             raise
-        return await refused(datasette, request, "this search takes too long; use fewer or longer words")
+        raise Refused("this search takes too long; use fewer or longer words") from error
     context["histograms"] = [
         _histogram(chosen, name, rows, context["total"], whole)
         for name, rows in context["histograms"]
@@ -168,10 +165,7 @@ async def any_review(request: Any, datasette: Any) -> Any:
         total = listing.count(connection, chosen.filters)
         return listing.review_at(connection, chosen.filters, random.randrange(total)) if total else None
 
-    try:
-        i = await ask(datasette, draw)
-    except QueryError as error:
-        return await refused(datasette, request, error.what)
+    i = await ask(datasette, draw)
     return Response.redirect(chosen.link(f"/review/{i}" if i else "/reviews"))
 
 
@@ -188,21 +182,15 @@ async def review(request: Any, datasette: Any) -> Any:
 
 async def review_of_key(request: Any, datasette: Any) -> Any:
     """The page of a review, looked up by its key."""
-    try:
-        i, _ = await ask(datasette, lambda connection: stories.find(connection, request.args.get("key") or ""))
-    except QueryError as error:
-        return await missing(datasette, request, error)
+    i, _ = await ask(datasette, lambda connection: stories.find(connection, request.args.get("key") or ""))
     return await _review(request, datasette, i)
 
 
 async def _review(request: Any, datasette: Any, i: int) -> Any:
     chosen = await selection(request, datasette)
-    try:
-        filters = chosen.filters
-        total = await ask_once(datasette, ("total", filters), lambda connection: listing.count(connection, filters))
-        context = await ask(datasette, lambda connection: _context_of_review(connection, i, chosen, total))
-    except QueryError as error:
-        return await missing(datasette, request, error)
+    filters = chosen.filters
+    total = await ask_once(datasette, ("total", filters), lambda connection: listing.count(connection, filters))
+    context = await ask(datasette, lambda connection: _context_of_review(connection, i, chosen, total))
     return await page(datasette, request, "review.html", context)
 
 
@@ -259,9 +247,6 @@ async def triplet(request: Any, datasette: Any) -> Any:
             "sentences": explain_triplet(row, {}, runs.judge(connection)), "legend": list_legend(steps),
         }  # fmt: skip
 
-    try:
-        context = await ask(datasette, work)
-    except QueryError as error:
-        return await missing(datasette, request, error)
+    context = await ask(datasette, work)
     context |= {"plain": plain, "selection": chosen, "query": chosen.query}
     return await page(datasette, request, "triplet.html", context)

@@ -9,13 +9,13 @@ Pages of words list the aspects and the opinions of a build, and show each of th
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from builder.core.errors import QueryError
 from builder.core.records import POLARITIES
-from builder.pages.serve.answering import DATABASE, Selection, ask, ask_once, missing, page, plain, selection
+from builder.pages.serve.answering import DATABASE, Selection, View, ask, ask_once, page, plain, selection
 from builder.reviews.repair import fold
 from builder.store import browse, runs
 from builder.store.browse import OTHER, Role
@@ -125,10 +125,9 @@ def _words(connection: sqlite3.Connection, chosen: Selection) -> list[Chart]:
 # ---- Pages of words
 
 MOST = 100
-Page = Callable[[Any, Any], Awaitable[Any]]
 
 
-def page_of(role: Role) -> Page:
+def page_of(role: Role) -> View:
     """The page of a word of a role."""
 
     async def word(request: Any, datasette: Any) -> Any:
@@ -138,13 +137,13 @@ def page_of(role: Role) -> Page:
             datasette, lambda connection: browse.read(connection, role, fold(given), chosen.script, chosen.kinds)
         )
         if known is None:
-            return await missing(datasette, request, QueryError(f"no triplet has the {role} {given!r}"))
+            raise QueryError(f"no triplet has the {role} {given!r}")
         return await page(datasette, request, "word.html", _context(known, chosen))
 
     return word
 
 
-def pages_of(role: Role) -> Page:
+def pages_of(role: Role) -> View:
     """The list of the words of a role."""
 
     async def words(request: Any, datasette: Any) -> Any:

@@ -53,6 +53,7 @@ from builder.store.triplets import JudgedTriplet
 
 if TYPE_CHECKING:
     from builder.models.shipped import ShippedModel
+    from builder.models.text_reading import Proposal
 
 # ---- Variant E
 
@@ -128,8 +129,13 @@ def _agreed_triplets(
     progress = predictions.CharacterProgress(shown, reviews.characters(connection, split))
     folder = context.models / judging.SHIPPED
     kept = load_proposals(folder, model.digest)
-    ask = partial(kept.answer, ask=partial(predictions.propose_sure, context, model, folder, progress))
-    for (review, text_view, verdicts), proposals in predictions.answer_pairs(items(), ask):
+
+    def propose(asked: Iterator[Example]) -> Iterator[list[Proposal]]:
+        return (proposals for _, proposals in predictions.score(context, model, folder, progress, asked))
+
+    for (review, text_view, verdicts), proposals in predictions.answer_pairs(
+        items(), partial(kept.answer, ask=propose)
+    ):
         pairs = [
             (moved, judging.place(model.limits, verdict) != "rejected")
             for verdict in verdicts
