@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from builder.cli.build_voice import Manner, Voice, counts_text, plain_counts, stage_table, voice_options
+from builder.cli.build_voice import Manner, Voice, counts_text, plain_counts, put_stages, voice_options
 from builder.cli.options import DOMAINS, FORMAT, PATH, choice, option, put_rows, set_option
 from builder.core.settings import DEFAULT_WORKDIR, Config
 
@@ -164,7 +164,7 @@ def status(workdir: Path, verbose: bool, shape: str | None) -> None:
     ]
     headers = ["stage", "state", "seconds", "counts"]
     if shape is None:
-        click.echo(stage_table(rows, headers))
+        put_stages(rows, headers)
     else:
         put_rows(headers, rows, shape)
 

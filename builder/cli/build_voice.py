@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import json
 import shlex
+import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from builder.cli.options import option, shows_colour, styled_output
+from builder.cli.options import option, put_table, shows_colour, styled_output
 from builder.core.settings import DEFAULT_WORKDIR
 from builder.pages.report.blocks import spoken_seconds
 
@@ -31,30 +32,17 @@ if TYPE_CHECKING:
 # ---- Tables of stages
 
 
-def stage_table(rows: Sequence[Sequence[str]], headers: list[str]) -> str:
-    """A row a stage. On a terminal the last column is wrapped to what is left of its width; a file or pipe gets a
-    line a stage.
+def put_stages(rows: Sequence[Sequence[str]], headers: list[str]) -> None:
+    """Print a row a stage. On a terminal the last column is wrapped to what is left of its width; a file or pipe gets
+    a line a stage.
     """
-    import shutil
-    import sys
-
-    from tabulate import tabulate
-
-    width = None
+    width, last = None, len(headers) - 1
     if sys.stdout.isatty():
         # tabulate gives a header two characters more than it has, and two stand between columns
-        before = sum(
-            2 + max(len(header) + 2, *map(len, cells)) for header, *cells in list(zip(headers, *rows, strict=True))[:-1]
-        )
+        columns = list(zip(headers, *rows, strict=True))[:-1]
+        before = sum(2 + max(len(header) + 2, *map(len, cells)) for header, *cells in columns)
         width = max(20, shutil.get_terminal_size().columns - before)
-    return str(
-        tabulate(
-            rows,
-            headers=headers,
-            maxcolwidths=[*[None] * (len(headers) - 1), width],
-            disable_numparse=[len(headers) - 1],
-        )
-    )
+    put_table(rows, headers, maxcolwidths=[*[None] * last, width], disable_numparse=[last])
 
 
 _PLAIN = (
@@ -219,17 +207,17 @@ class Voice:
         """With --verbose: the stages with what they counted, and the sources of candidates."""
         if self.manner != "verbose":
             return
-        from tabulate import tabulate
-
         from builder.store import db, queries
 
         rows = [
             (stage.stage, f"{stage.seconds:.1f}" if stage.ran else "kept", counts_text(stage.counts)) for stage in done
         ]
-        click.echo(stage_table(rows, ["stage", "seconds", "counts"]))
+        put_stages(rows, ["stage", "seconds", "counts"])
         with db.reading(self.workdir) as connection:
             columns, table = queries.named(connection, "summary", {})
-        click.echo("\n" + str(tabulate(table, headers=columns)) + "\n")
+        click.echo()
+        put_table(table, columns)
+        click.echo()
 
     def _place(self) -> str:
         return in_workdir(self.workdir)

@@ -13,7 +13,7 @@ import click
 
 from builder.cli.build import PRESET, WORKDIR
 from builder.cli.build_voice import in_workdir
-from builder.cli.options import AS_JSON, choice, option, put_rows, with_preset_options
+from builder.cli.options import AS_JSON, choice, option, put_rows, put_table, with_preset_options
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
@@ -247,8 +247,6 @@ def _report_left_out(labels: LabelledRows) -> None:
 
 
 def _print_gain(measured: MeasuredGain, splits: int, as_json: bool) -> None:
-    from tabulate import tabulate
-
     headers = ["labels", "F1 before", "P", "R", "F1", "gain", "least", "most", "better in"]
     table = [
         (row.labels, row.before.f1, row.after.precision, row.after.recall, row.after.f1, row.after.f1 - row.before.f1,
@@ -260,13 +258,14 @@ def _print_gain(measured: MeasuredGain, splits: int, as_json: bool) -> None:
         click.echo(json.dumps({"rows": rows, **_describe_parts(measured)}, ensure_ascii=False, indent=1))
         return
     formats = ("", ".1f", ".1f", ".1f", ".1f", "+.1f", "+.1f", "+.1f", "")
-    click.echo(tabulate(table, headers=headers, floatfmt=formats))
+    put_table(table, headers, floatfmt=formats)
     click.echo(f"{counted(measured.whole, 'labelled review')}, {splits} random halves")
     if measured.partial:
         click.echo(f"single triplets of {measured.partial:,} more reviews teach too")
     shown = [[part.name, f"{part.mean:+.1f}", f"{min(part.gains):+.1f} to {max(part.gains):+.1f}"]
              for part in (*measured.parts, *measured.switches)]  # fmt: skip
-    click.echo("\n" + tabulate(shown, headers=["by itself", "gain", "by half"], disable_numparse=True))
+    click.echo()
+    put_table(shown, ["by itself", "gain", "by half"], disable_numparse=True)
     if not measured.weighed and any(part.name == "weights" for part in measured.parts):
         lower = round(-measured.by_weights, 1)
         click.echo(f"the labels move no weights: F1 {f'would be {lower:.1f} lower' if lower else 'stays'}")

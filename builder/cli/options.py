@@ -11,7 +11,7 @@ import functools
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO, TypeVar, cast
 
@@ -189,6 +189,13 @@ def put_rows(
     shape = shape or _shape_of(target)
     write_atomically(target, rendered(columns, rows, shape, safe).encode("utf-8", "surrogatepass"))
     click.echo(f"{target}: {counted(len(rows), 'row')}", err=True)
+
+
+def put_table(rows: Iterable[Sequence[object]], headers: Sequence[str], **layout: Any) -> None:
+    """Print rows as a table for people, laid out as tabulate takes it."""
+    from tabulate import tabulate
+
+    click.echo(tabulate(rows, headers=headers, **layout))
 
 
 def _shape_of(target: Path) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from builder.cli.build import SAME_OUT, WORKDIR
-from builder.cli.options import AS_JSON, PATH, choice, json_option, option
+from builder.cli.options import AS_JSON, PATH, choice, json_option, option, put_table
 from builder.core.settings import DEFAULT_WORKDIR
 from builder.core.wording import counted
 
@@ -178,15 +178,8 @@ def publish(
 
 def _show(planned: UploadPlan) -> None:
     """What would be sent, without a question to the hub."""
-    from tabulate import tabulate
-
-    click.echo(
-        tabulate(
-            [(path, f"{size:,}") for path, size in planned.files.items()],
-            headers=["file", "bytes"],
-            colalign=("left", "right"),
-        )
-    )
+    rows = [(path, f"{size:,}") for path, size in planned.files.items()]
+    put_table(rows, ["file", "bytes"], colalign=("left", "right"))
     whole = f"{counted(len(planned.files), 'file')}, {sum(planned.files.values()):,} bytes"
     click.echo(
         f"would send {whole} to {planned.repository} as one commit {planned.title!r} with the tag {planned.tag}; "

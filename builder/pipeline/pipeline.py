@@ -181,18 +181,9 @@ def run(
                 finished.append(Done(stage.name, before.counts, before.seconds, ran=False))
             else:
                 report(f"{stage.name}: {stage.about}")
-                context = Context(
-                    connection,
-                    config,
-                    build.workdir,
-                    build.inputs,
-                    out_folder,
-                    lexicon,
-                    rules,
-                    keys[stage.name],
-                    crew,
-                    build.folders,
-                )
+                words, key = (lexicon, rules), keys[stage.name]
+                places = build.workdir, build.inputs, out_folder
+                context = Context(connection, config, *places, *words, key, crew, build.folders)
                 forced = stage.name in force
                 finished.append(_run(stage, context, forced, lambda: check_unchanged(began, file_states(build))))
             if stage is STAGES[0]:
