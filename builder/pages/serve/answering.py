@@ -49,17 +49,6 @@ _SCRIPTS: tuple[Script, ...] = ("traditional", "simplified")
 
 
 @dataclass(frozen=True, slots=True)
-class Toggle:
-    """A kind of triplets that may be shown: whether it is, and the `show` that turns it round."""
-
-    name: str
-    about: str
-    on: bool
-    show: str
-    bit: int
-
-
-@dataclass(frozen=True, slots=True)
 class Selection:
     """`show` are the chosen kinds, () for the default; `there` the bits that there are; `values` the filters that
     are set.
@@ -111,15 +100,19 @@ class Selection:
         """The words of the search, folded."""
         return [fold(word) for word in search.words_of(self.query)]
 
-    def toggles(self) -> list[Toggle]:
-        """The kinds that there are to show."""
-        made = []
-        for name, (bit, about) in KINDS.items():
-            if bit & self.there:
-                on = name in self.shown
-                turned = [kind for kind in KINDS if (kind in self.shown) != (kind == name)]
-                made.append(Toggle(name, about, on, ",".join(turned), bit))
-        return made
+    def toggles(self, path: str, numbers: Mapping[int, int] | None = None, **more: object) -> list[dict[str, Any]]:
+        """The kinds that there are to show, each with the link to `path` that turns it round; `numbers` are by bit."""
+        return [
+            {
+                "name": name, "about": about, "on": name in self.shown,
+                "link": self.with_(
+                    show=",".join(kind for kind in KINDS if (kind in self.shown) != (kind == name))
+                ).link(path, **more),
+                "number": None if numbers is None else numbers[bit],
+            }
+            for name, (bit, about) in KINDS.items()
+            if bit & self.there
+        ]  # fmt: skip
 
     def value(self, name: str) -> str:
         """The value of a filter, "" where it is not set."""

@@ -199,14 +199,7 @@ def _context_of_review(connection: sqlite3.Connection, i: int, chosen: Selection
     kinds = listing.shown_triplets(connection, i)
     shown = [row for row in story.triplets if kinds.get(row.stored.id, (0, None))[0] & chosen.kinds]
     shades = {row.stored.id: shade_of(kinds[row.stored.id][1]) for row in shown}
-    toggles = [
-        (
-            toggle,
-            sum(1 for bits, _ in kinds.values() if bits & toggle.bit),
-            chosen.with_(show=toggle.show).link(f"/review/{i}"),
-        )
-        for toggle in chosen.toggles()
-    ]
+    numbers = {bit: sum(1 for bits, _ in kinds.values() if bits & bit) for bit, _ in KINDS.values()}
     return {
         "story": story,
         "shown": shown,
@@ -217,7 +210,7 @@ def _context_of_review(connection: sqlite3.Connection, i: int, chosen: Selection
         "beside": listing.neighbours(connection, chosen.filters, i, total),
         "selection": chosen,
         "query": chosen.query,
-        "toggles_of": toggles,
+        "toggles_of": chosen.toggles(f"/review/{i}", numbers),
         "learnt": _learnt,
         "plain": plain,
     }

@@ -191,10 +191,7 @@ def _context(word: browse.Word, chosen: Selection) -> dict[str, Any]:
             for partner in word.partners
         ],
         "reviews_link": of_word.link("/reviews"),
-        "toggles_of": [
-            (toggle, None, chosen.with_(show=toggle.show).link(f"/{word.role}", word=word.word))
-            for toggle in chosen.toggles()
-        ],
+        "toggles_of": chosen.toggles(f"/{word.role}", word=word.word),
         "selection": chosen,
         "plain": plain,
     }

@@ -27,8 +27,6 @@ from builder.pages.serve.answering import (
     LONGEST,
     ReadSentence,
     Refused,
-    Selection,
-    Toggle,
     explained,
     marked,
     page,
@@ -269,7 +267,7 @@ def extra_template_vars(datasette: Any, request: Any) -> Any:
     async def known() -> dict[str, Any]:
         variables: dict[str, Any] = {
             "site_title": shown.title, "site_source": shown.source, "site_tries": shown.extracting is not None,
-            "first_query": browse.FIRST_QUERY, "show_toggles": _toggles,
+            "first_query": browse.FIRST_QUERY,
         }  # fmt: skip
         if request is not None:
             variables["script"] = (await selection(request, datasette)).script
@@ -283,10 +281,6 @@ def extra_template_vars(datasette: Any, request: Any) -> Any:
         return variables
 
     return known
-
-
-def _toggles(chosen: Selection, path: str) -> list[tuple[Toggle, None, str]]:
-    return [(toggle, None, chosen.with_(show=toggle.show).link(path)) for toggle in chosen.toggles()]
 
 
 @hookimpl
