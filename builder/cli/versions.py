@@ -28,17 +28,10 @@ if TYPE_CHECKING:
 @click.command()
 @WORKDIR
 @SAME_OUT
-@option(
-    "--bump",
-    type=choice("auto", "patch", "minor", "major"),
-    help="Which part of the version to raise; auto follows from the changes.",
-)
 @option("--version", "number", help="The version itself, MAJOR.MINOR.PATCH.")
 @option("--licence", "--license", help="Licence of the release, as an SPDX name.")
 @option("--because", "reason", help="Why this release may lose much of the last one; goes into CHANGES.md.")
-def release(
-    workdir: Path, out: Path | None, bump: str | None, number: str | None, licence: str | None, reason: str | None
-) -> None:
+def release(workdir: Path, out: Path | None, number: str | None, licence: str | None, reason: str | None) -> None:
     """Release what a build made.
 
     Its version follows from what changed since the last release.
@@ -48,7 +41,7 @@ def release(
     from builder.pipeline.stages.release import UNCHANGED
 
     made = builds.remembered(workdir, out)
-    given = {"release.bump": bump, "release.version": number, "release.licence": licence, "release.drop_reason": reason}
+    given = {"release.version": number, "release.licence": licence, "release.drop_reason": reason}
     made = builds.changed(made, {key: value for key, value in given.items() if value is not None})
     if not made.resolved.config.release.licence:
         raise ConfigError(

@@ -30,7 +30,7 @@ from builder.pipeline.layers import quality
 from builder.pipeline.release_reviews import train_source
 from builder.pipeline.release_rows import SplitDraft
 from builder.release import package
-from builder.release.diff import LEVELS, Diff, Shelf, bumped, changes, compare, compare_making
+from builder.release.diff import Diff, Shelf, bumped, changes, compare, compare_making
 from builder.release.manifest import Facts, LayerFacts, QualityFigure, SplitFacts, making, manifest, metric_name, sha256
 from builder.release.origin import SHIPPED, SHIPPED_JUDGE
 from builder.release.reading import Existing, existing, parse, parsed, versions
@@ -46,7 +46,7 @@ REASONS = (
 NO_JUDGE = "No model judged the triplets"
 _WITHOUT_EFFECT = (
     "workers", "engine", "scheduler", "evaluate.gold", "evaluate.gold_annotators", "evaluate.silver", "annotate.models",
-    "lexicons.dir", "rules.dir", "release.version", "release.bump", "release.max_drop", "release.drop_reason",
+    "lexicons.dir", "rules.dir", "release.version", "release.max_drop", "release.drop_reason",
     "release.date",
 )  # fmt: skip
 """Settings that do not change the data stay out of the manifest: the same data is the same bytes."""
@@ -216,7 +216,7 @@ def settle_version(
                 fix="a release is immutable: set release.version to a new one",
             )
     is_last = bool(matching) and matching[-1].version == _name(ours[-1])
-    if is_last and not asked and settings.bump == "auto" and _states_the_same(ours[-1], facts, content):
+    if is_last and not asked and _states_the_same(ours[-1], facts, content):
         return ours[-1].path, {}, matching[-1].version
     numbering = _next(context, folder, facts)
     _refuse_drop(context, numbering)
@@ -267,13 +267,7 @@ def _next(context: Context, folder: Path, facts: Facts) -> _Numbering:
     if parent is None or change is None:
         number = bumped(taken[-1], "minor") if taken else (0, 1, 0)
         return _Numbering(".".join(map(str, number)), None, None, reason=settings.drop_reason)
-    if settings.bump != "auto" and LEVELS.index(settings.bump) < LEVELS.index(change.level):
-        raise ReleaseError(
-            f"a {settings.bump} version of {_name(parent)} is asked for, but the changes are {change.level}",
-            where=str(context.out),
-            fix=f"use --bump auto or {change.level}; `builder versions diff` shows what changed",
-        )  # fmt: skip
-    number = bumped(parent.version, change.level if settings.bump == "auto" else settings.bump)
+    number = bumped(parent.version, change.level)
     while number in taken:  # a release of another name
         number = bumped(number, "patch")
     version = ".".join(map(str, number))
