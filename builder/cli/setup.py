@@ -44,11 +44,12 @@ def config(key: str | None, preset: str | None, as_json: bool) -> None:
     KEY is one such as release.licence, or a section such as release. Without KEY all are listed. `builder build
     --show-config` says what is set, and where.
     """
+    from builder.augment.settings import AugmentSettings
     from builder.pipeline.setup import list_settings, preset_rows
 
     if key is not None and preset:
         raise click.UsageError("--preset lists settings: leave out KEY")
-    rows = list(preset_rows(preset) if preset else list_settings(key or ""))
+    rows = list(preset_rows(preset) if preset else list_settings(key or "", AugmentSettings))
     headers = ["command", "key", "value", "from"] if preset else ["key", "default", "values", "meaning"]
     if as_json:
         put_rows(headers, rows, "json", limit=len(rows))

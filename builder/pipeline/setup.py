@@ -270,15 +270,13 @@ def commented_settings(name: str) -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def list_settings(key: str = "") -> Iterator[tuple[str, str, str, str]]:
-    """Key, default, all values where there is a list of them, and sentence: of every setting of a build, or of that
-    `key`, or of those of that section. Settings of augmentation are listed by their keys, too.
+def list_settings(key: str, others: type) -> Iterator[tuple[str, str, str, str]]:
+    """Key, default, all values where there is a list of them, and sentence: of that `key`, or of all in that section,
+    or of every setting of a build where it is empty.
 
-    ConfigError for a key that there is not.
+    `others`: the settings of another command, which are known by their keys. ConfigError for a key that there is not.
     """
-    from builder.augment.settings import AugmentSettings
-
-    known = [*setting_facts(Config), *(setting_facts(AugmentSettings) if key else ())]
+    known = [*setting_facts(Config), *(setting_facts(others) if key else ())]
     found = [fact for fact in known if key in ("", fact.key) or fact.section == f"{key}."]
     if not found:
         names = [fact.key for fact in setting_facts(Config)]
