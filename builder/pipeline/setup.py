@@ -32,7 +32,6 @@ from builder.core.settings import Config
 # ---- The installation
 
 State = Literal["ok", "missing", "broken"]
-_OLDEST = (3, 11)
 _ROOM = 5 << 30
 """Bytes that a build of some ten thousand reviews may need."""
 EXTRAS = {
@@ -86,7 +85,7 @@ def diagnose(folder: Path) -> Iterator[Diagnosis]:
     Args:
         folder: where a build would be; its disk is measured.
     """
-    yield _python()
+    yield Diagnosis("python", "ok", f"{platform.python_version()} in {sys.prefix}")
     yield Diagnosis("builder", "ok", f"{__version__} in {Path(__file__).resolve().parents[2]}")
     yield from _packages()
     yield _models()
@@ -95,13 +94,6 @@ def diagnose(folder: Path) -> Iterator[Diagnosis]:
     yield _gpu()
     yield Diagnosis("processors", "ok", f"{os.cpu_count() or 1} cores{_memory()}")
     yield _disk(folder)
-
-
-def _python() -> Diagnosis:
-    version = platform.python_version()
-    if sys.version_info < _OLDEST:
-        return Diagnosis("python", "broken", version, "install Python 3.11 or newer")
-    return Diagnosis("python", "ok", f"{version} in {sys.prefix}")
 
 
 def _packages() -> Iterator[Diagnosis]:
