@@ -56,14 +56,10 @@ def read_label(answer: Mapping[str, Any], review: PoolReview, candidate: Candida
     )
     if verdict == "YY" and polarity is not None:
         raise ValueError("YY says that the polarity is right")
-    aspect, opinion = (read_spans(answer.get(name), review.text) for name in ("aspect", "opinion"))
-    return Label(
-        verdict,
-        polarity,
-        None if aspect == candidate.triplet.aspect.spans else aspect,
-        None if opinion == candidate.triplet.opinion.spans else opinion,
-        note,
-    )
+    given = (read_spans(answer.get(name), review.text) for name in ("aspect", "opinion"))
+    due = candidate.triplet.aspect.spans, candidate.triplet.opinion.spans
+    aspect, opinion = (None if spans == own else spans for spans, own in zip(given, due, strict=True))
+    return Label(verdict, polarity, aspect, opinion, note)
 
 
 def read_polarity(given: object) -> Polarity:

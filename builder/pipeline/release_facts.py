@@ -159,18 +159,13 @@ def _describe_split(context: Context, draft: SplitDraft, tally: Tally) -> SplitF
     if in_gold:
         source = "gold" if in_gold == count else f"gold, and {source} where there is none"
     annotations = [kind for kind, number in ((GOLD, in_gold), (SILVER, count - in_gold)) if number]
-    return SplitFacts(
-        draft.name,
-        source,
-        " and ".join(annotations) or SILVER,
-        count,
-        tally.counts["triplets"],
-        {polarity: tally.polarities[polarity] for polarity in POLARITIES},
-        tuple(
-            LayerFacts(name, layer.labelled_by, (held := tally.layers[name]).reviews, held.triplets, layer.annotators)
-            for name, layer in draft.layers.items()
-        ),
+    polarities: dict[str, int] = {polarity: tally.polarities[polarity] for polarity in POLARITIES}
+    layers = tuple(
+        LayerFacts(name, layer.labelled_by, (held := tally.layers[name]).reviews, held.triplets, layer.annotators)
+        for name, layer in draft.layers.items()
     )
+    annotation = " and ".join(annotations) or SILVER
+    return SplitFacts(draft.name, source, annotation, count, tally.counts["triplets"], polarities, layers)
 
 
 def _split_source(variant: str, last: int, name: str, judge: str) -> str:

@@ -102,17 +102,13 @@ class Selection:
 
     def toggles(self, path: str, numbers: Mapping[int, int] | None = None, **more: object) -> list[dict[str, Any]]:
         """The kinds that there are to show, each with the link to `path` that turns it round; `numbers` are by bit."""
-        return [
-            {
-                "name": name, "about": about, "on": name in self.shown,
-                "link": self.with_(
-                    show=",".join(kind for kind in KINDS if (kind in self.shown) != (kind == name))
-                ).link(path, **more),
-                "number": None if numbers is None else numbers[bit],
-            }
-            for name, (bit, about) in KINDS.items()
-            if bit & self.there
-        ]  # fmt: skip
+        made = []
+        for name, (bit, about) in KINDS.items():
+            turned = ",".join(kind for kind in KINDS if (kind in self.shown) != (kind == name))
+            link, number = self.with_(show=turned).link(path, **more), None if numbers is None else numbers[bit]
+            toggle = {"name": name, "about": about, "on": name in self.shown, "link": link, "number": number}
+            made += [toggle] if bit & self.there else []
+        return made
 
     def value(self, name: str) -> str:
         """The value of a filter, "" where it is not set."""
