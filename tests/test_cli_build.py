@@ -114,9 +114,11 @@ def test_a_sample_is_one_short_line_without_codes_of_a_terminal(tmp_path: Path) 
 def test_a_build_ends_with_counts_quality_examples_and_what_to_do_next(built: Built, here: Command) -> None:
     ran = here("resume", "--workdir", built.workdir)
     lines = ran.out.splitlines()
-    made = read_outcome(built.release)
+    made = read_outcome(built.release).as_json()
     assert lines[0] == "Nothing has changed: v0.1.0 is kept as it is."
-    assert lines[1].startswith(f"{made.triplets} triplets in {made.labelled} of {made.reviews} reviews: ")
+    assert lines[1].startswith(
+        f"{made['triplets']} triplets in {made['reviews_with_triplets']} of {made['reviews']} reviews: "
+    )
     assert lines[2] == "Of 35 rows, 4 could not be used and 2 repeat another review."
     assert any(
         re.match(r"Quality on \d+ gold reviews, not stated who labelled them: precision [\d.]+, ", line)
@@ -173,7 +175,7 @@ def test_programs_get_an_event_a_line_and_nothing_else(built: Built, here: Comma
     assert {event["ran"] for event in events if event["event"] == "done"} == {False}
     assert events[-1]["event"] == "end"
     assert events[-1]["release"] == str(built.release)
-    assert events[-1]["triplets"] == read_outcome(built.release).triplets
+    assert events[-1]["triplets"] == read_outcome(built.release).as_json()["triplets"]
     shutil.rmtree(workdir)
     seen = json.loads(here("build", write(tmp_path), "--dry-run", "--json").out)
     assert (seen["event"], seen["rows"], seen["columns"]["text"]) == ("input", 4, "顧客留言")

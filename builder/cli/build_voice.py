@@ -175,11 +175,11 @@ class Voice:
             return
         self._tables(done)
         if UNCHANGED in done[-1].counts or not done[-1].ran:
-            click.echo(f"Nothing has changed: v{made.version} is kept as it is.")
+            click.echo(f"Nothing has changed: v{made.manifest['version']} is kept as it is.")
         click.echo("\n".join([*made.lines(), *map(str, silenced)]))
         self._examples(path)
         click.echo(f"\nrelease: {path}")
-        if not made.licensed:
+        if not made.manifest["licence"]:
             click.echo(
                 f"It states no licence; `builder versions release --licence CC-BY-4.0{self._place()}` makes one that "
                 "does."
