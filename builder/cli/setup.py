@@ -64,7 +64,7 @@ def config(key: str | None, preset: str | None, as_json: bool) -> None:
 def doctor(workdir: Path, as_json: bool) -> None:
     """Check the installation of builder.
 
-    Packages, models, lexicons, extras, GPU, disk. Ends with code 1 if builder cannot work like this.
+    Packages, models, lexicons, extras, GPU, disk, fonts. Ends with code 1 if builder cannot work like this.
     """
     import json
     from dataclasses import asdict

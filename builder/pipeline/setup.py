@@ -14,6 +14,7 @@ import os
 import platform
 import re
 import shutil
+import subprocess
 import sys
 import textwrap
 import typing
@@ -80,7 +81,7 @@ class Diagnosis:
 
 
 def diagnose(folder: Path) -> Iterator[Diagnosis]:
-    """Check the installation as `builder setup doctor` does: packages, models, lexicons, extras, hardware, disk.
+    """Check the installation as `builder setup doctor` does: packages, models, lexicons, extras, hardware, disk, fonts.
 
     Args:
         folder: where a build would be; its disk is measured.
@@ -94,6 +95,7 @@ def diagnose(folder: Path) -> Iterator[Diagnosis]:
     yield _gpu()
     yield Diagnosis("processors", "ok", f"{os.cpu_count() or 1} cores{_memory()}")
     yield _disk(folder)
+    yield _font()
 
 
 def _packages() -> Iterator[Diagnosis]:
@@ -178,6 +180,20 @@ def _disk(folder: Path) -> Diagnosis:
     if free < _ROOM:
         return Diagnosis("disk", "missing", detail, "large builds need more")
     return Diagnosis("disk", "ok", detail)
+
+
+def _font() -> Diagnosis:
+    """Pages are shown by a browser, which takes a font of this machine."""
+    program = shutil.which("fc-list")
+    if program is None:
+        return Diagnosis("fonts", "ok", "not looked at: fc-list is not installed")
+    fonts = subprocess.run([program, ":lang=zh", "family"], capture_output=True, text=True, timeout=60).stdout.split(
+        "\n"
+    )
+    if not any(fonts):
+        fix = "install one, such as Noto Sans CJK, where the browser runs"
+        return Diagnosis("fonts", "missing", "no Chinese font: pages would show boxes", fix)
+    return Diagnosis("fonts", "ok", f"{min(filter(None, fonts)).split(',')[0]} shows Chinese")
 
 
 # ---- Settings
