@@ -256,7 +256,7 @@ def test_records_a_frame_and_a_dataset_build_the_same(tmp_path: Path) -> None:
         ([], "the table has no rows"),
         (pandas.DataFrame({"text": []}), "the table has no rows"),
         ([{"text": object()}], "item 0 of the list cannot be written as JSON"),
-        (pandas.DataFrame([["好", "吃"]], columns=["text", "text"]), "the table cannot be written as JSON"),
+        (pandas.DataFrame([["好", "吃"]], columns=["text", "text"]), "two columns of the table have one name"),
         ([{"text": "\ud83d"}], "item 0 of the list cannot be written as JSON"),
     ],
 )

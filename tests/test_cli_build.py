@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from conftest import ROOT, Built, Command
 
 from builder.cli.build import build
-from builder.cli.build_voice import WIDTH, Voice, describe_stage
+from builder.cli.build_voice import Voice
 from builder.core.config import resolve
-from builder.core.settings import Config, Discriminate, Evaluate, SelfTrain
 from builder.core.wording import counted, plural
 from builder.pages.report.blocks import spoken_seconds
 from builder.pipeline import outcome as previews
@@ -116,9 +114,11 @@ def test_a_sample_is_one_short_line_without_codes_of_a_terminal(tmp_path: Path) 
 def test_a_build_ends_with_counts_quality_examples_and_what_to_do_next(built: Built, here: Command) -> None:
     ran = here("resume", "--workdir", built.workdir)
     lines = ran.out.splitlines()
-    made = read_outcome(built.release)
+    made = read_outcome(built.release).as_json()
     assert lines[0] == "Nothing has changed: v0.1.0 is kept as it is."
-    assert lines[1].startswith(f"{made.triplets} triplets in {made.labelled} of {made.reviews} reviews: ")
+    assert lines[1].startswith(
+        f"{made['triplets']} triplets in {made['reviews_with_triplets']} of {made['reviews']} reviews: "
+    )
     assert lines[2] == "Of 35 rows, 4 could not be used and 2 repeat another review."
     assert any(
         re.match(r"Quality on \d+ gold reviews, not stated who labelled them: precision [\d.]+, ", line)
@@ -175,7 +175,7 @@ def test_programs_get_an_event_a_line_and_nothing_else(built: Built, here: Comma
     assert {event["ran"] for event in events if event["event"] == "done"} == {False}
     assert events[-1]["event"] == "end"
     assert events[-1]["release"] == str(built.release)
-    assert events[-1]["triplets"] == read_outcome(built.release).triplets
+    assert events[-1]["triplets"] == read_outcome(built.release).as_json()["triplets"]
     shutil.rmtree(workdir)
     seen = json.loads(here("build", write(tmp_path), "--dry-run", "--json").out)
     assert (seen["event"], seen["rows"], seen["columns"]["text"]) == ("input", 4, "顧客留言")
@@ -190,39 +190,20 @@ def test_two_manners_of_speaking_are_one_too_many(here: Command) -> None:
 
 
 def test_a_stage_says_how_long_it_took_so_far(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    voice = Voice("people", tmp_path, Config())
+    voice = Voice("people", tmp_path)
     voice.progress(0, 7, "ingest")
-    voice.report("ingest: reviews")
+    voice.report("ingest: reading the reviews")
     voice.stage_ended(Done("ingest", {"reviews": 47_850, "train": 38_000}, 15.6, ran=True))
     voice.progress(1, 7, "annotate")
-    voice.report("annotate: words")
+    voice.report("annotate: finding words and grammar")
     assert capsys.readouterr().err.splitlines() == [
         "1/7 ingest        reading the reviews",
-        "2/7 annotate      finding words and grammar    0 s",
+        "2/7 annotate      finding words and grammar            0 s",
     ]
 
 
-def test_a_stage_says_no_more_than_what_happens_in_it() -> None:
-    shipped, trained = Config(), Config(discriminate=Discriminate(mode="paper"))
-    rules, rounds = Config(profile="rules"), replace(trained, self_train=SelfTrain(variants=("C",)))
-    gold = replace(rules, evaluate=Evaluate(gold="gold.jsonl"))
-
-    def described(config: Config) -> list[str]:
-        lines = [describe_stage(stage.name, config) for stage in STAGES]
-        assert max(map(len, lines)) <= WIDTH
-        return lines[3:6]
-
-    assert described(shipped) == [
-        "judging them by the model", "adding what the model finds", "comparing rules and model",
-    ]  # fmt: skip
-    assert described(trained)[0] == "training a judge"
-    assert described(rounds)[1] == "training on them, in rounds"
-    assert described(rules) == ["no model judges them", "keeping what the rules found", "no labels to score by"]
-    assert described(gold)[2] == "scoring by the labels given"
-
-
 def test_a_program_hears_of_a_stage_as_soon_as_it_is_done(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    voice = Voice("json", tmp_path, Config())
+    voice = Voice("json", tmp_path)
     voice.stage_ended(Done("ingest", {"reviews": 2, "train": 2}, 0.5, ran=True))
     (event,) = map(json.loads, capsys.readouterr().out.splitlines())
     done = {"event": "done", "stage": "ingest", "ran": True, "seconds": 0.5}

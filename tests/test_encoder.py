@@ -36,8 +36,7 @@ from builder.models.saved import load, save
 from builder.models.serving import is_plain
 from builder.models.tagger import Tagger, train_tagger
 from builder.models.tagger_network import TaggerNetwork
-from builder.pipeline import builds
-from builder.pipeline.stages import self_train
+from builder.pipeline import builds, rounds
 
 TRAIN, VALID = [review(i) for i in range(60)], [review(i) for i in range(1000, 1012)]
 TEXTS = [example.text for example in TRAIN]
@@ -437,7 +436,7 @@ def test_no_checkpoint_of_a_saved_model_is_kept(built: Path, tmp_path: Path, mon
     assert trainings == []
     shutil.rmtree(models / "D1")
     with monkeypatch.context() as patch:
-        patch.setattr(self_train, "predict_splits", partial(kill_round, "D1", self_train.predict_splits))
+        patch.setattr(rounds, "predict_splits", partial(kill_round, "D1", rounds.predict_splits))
         assert "killed" in str(run("run", "self_train", "--workdir", tmp_path / "w", "--force").exception)
     assert len(trainings) == 1, "D0 was read, D1 was trained"
     assert run("run", "self_train", "--workdir", tmp_path / "w").exit_code == 0

@@ -149,19 +149,6 @@ def test_repackaged_is_a_patch_and_more_reviews_a_minor_version_and_fewer_a_majo
         assert verify(one) == []
 
 
-def test_a_smaller_bump_than_the_changes_ask_for_is_refused_and_a_larger_one_is_taken(
-    few: Path, many: Path, tmp_path: Path
-) -> None:
-    make(few, tmp_path)
-    with pytest.raises(
-        ReleaseError,
-        match=r"a patch version of 0\.1\.0 is asked for, but the changes are minor; use --bump auto or minor",
-    ):
-        make(many, tmp_path, release__bump="patch")
-    assert make(many, tmp_path, release__bump="major").name == "v1.0.0"
-    assert told(tmp_path / "v1.0.0")["change"] == "minor", "the manifest says what changed"
-
-
 def test_a_release_that_loses_much_needs_a_reason_that_is_written_down(few: Path, many: Path, tmp_path: Path) -> None:
     make(many, tmp_path)
     with pytest.raises(

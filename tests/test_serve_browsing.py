@@ -22,8 +22,8 @@ from conftest import ROOT
 from test_serve import Running, check, get, serving
 
 from builder.core.records import Polarity, Token, Triplet
-from builder.pages.serve import answering, app, overview
-from builder.pages.serve.answering import LONGEST, Extracting, Selection
+from builder.pages.serve import answering, app
+from builder.pages.serve.answering import LONGEST, Extracting
 from builder.reviews.repair import fold
 from builder.store import browse, db, listing, released, reviews, runs, search, triplets
 
@@ -495,16 +495,6 @@ def test_an_example_of_a_long_review_is_quoted_around_its_triplet() -> None:
     assert browse._cut("湯頭好喝", {"aspect": [(0, 2)], "opinion": [(2, 4)]}) == "湯頭好喝"
     end = browse._cut(text[: place + 4], spans)
     assert end.endswith("湯頭好喝") and end.startswith("…")
-
-
-def test_a_build_that_trains_no_model_has_no_chart_of_growth() -> None:
-    round_of_rules: dict[str, object] = {
-        "variant": "E", "round": 0, "triplets": 9, "added": 9, "predicted": None, "accepted_percent": None,
-    }  # fmt: skip
-    chosen = Selection("", (), (), "traditional", 0)
-    for rounds, titles in ((1, ["Verdicts", "Rules"]), (2, ["Growth", "Verdicts", "Rules"])):
-        queried = {"growth": [round_of_rules] * rounds, "rejects-by-round": [], "by-rule": []}
-        assert [chart.title for chart in overview._models(queried, chosen)] == titles
 
 
 def test_open_opens_the_browser_and_says_so_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -276,15 +276,15 @@ def test_variant_e_asks_about_reviews_without_rule_triplets_alone(
     built: Built, here: Command, fast: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    propose = predictions.propose_sure
+    score = predictions.score
 
-    def note_asked(*parts: Any) -> Iterator[list[Proposal]]:
+    def note_asked(*parts: Any) -> Iterator[tuple[Any, list[Proposal]]]:
         *others, items = parts
         examples = list(items)
-        asked.extend(item.id for item in examples)
-        return propose(*others, examples)
+        asked.extend(item.id for item in examples if not item.triplets)
+        return score(*others, examples)
 
-    monkeypatch.setattr(predictions, "propose_sure", note_asked)
+    monkeypatch.setattr(predictions, "score", note_asked)
     workdir = built.copy(tmp_path)
     options = fast(self_train__variants='["E"]', discriminate__mode='"auto"')
     ran = here("build", built.reviews, "--workdir", workdir, "--out", tmp_path / "r", *options)

@@ -13,7 +13,7 @@ import click
 
 from builder.cli.build import WORKDIR
 from builder.cli.gold import POOL
-from builder.cli.options import AS_JSON, PATH, option, put_rows
+from builder.cli.options import AS_JSON, PATH, choice, option, put_rows
 from builder.core.wording import counted
 
 
@@ -24,8 +24,8 @@ from builder.core.wording import counted
 @option(
     "--order",
     default="pool",
-    type=click.Choice(["pool", "uncertain"]),
-    help="The order of the pool, which is chance, or reviews first of which the systems are least sure.",
+    type=choice("pool", "uncertain"),
+    help="As drawn, by chance, or first what the systems are least sure of.",
 )
 @option("--host", default="127.0.0.1", help="Address to serve on; another than this machine's needs passwords.")
 @option("--origin", default="", help="Address that people open where a proxy brings HTTPS: https://labels.example.org.")
@@ -58,11 +58,11 @@ def serve(
         else:
             number = 0 if isinstance(users, str) else len(users.hashes)
             counts = f"{number:,} {'person' if number == 1 else 'people'} may sign in" if number else ""
-        click.echo(f"pool {made}: {counts}; stop with Ctrl-C", err=True)
-        if host != "127.0.0.1" and not origin.startswith("https://"):
-            click.echo("nothing is encrypted: put a proxy with TLS before it, and name its --origin", err=True)
 
         def announce(address: str) -> None:
+            click.echo(f"pool {made}: {counts}; stop with Ctrl-C", err=True)
+            if host != "127.0.0.1" and not origin.startswith("https://"):
+                click.echo("nothing is encrypted: put a proxy with TLS before it, and name its --origin", err=True)
             click.echo(f"open {address}")
             if other := elsewhere(address, host):
                 click.echo(f"from other machines: {other}")
@@ -184,12 +184,7 @@ def gold_(pool_id: str | None, annotator: str, out: Path, form: str, force: bool
 
 @annotate.command()
 @POOL
-@option(
-    "--kind",
-    type=click.Choice(["human", "all"]),
-    default="human",
-    help="Compare people, or judges and discriminator too.",
-)
+@option("--kind", type=choice("human", "all"), default="human", help="Compare people, or judges and discriminator too.")
 @WORKDIR
 @AS_JSON
 def agreement(pool_id: str | None, kind: str, workdir: Path, as_json: bool) -> None:

@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from builder.cli.build import ENGINE, PRESET, SCHEDULER, WORKDIR
-from builder.cli.options import PATH, device_option, option, preset_settings, with_preset_options
+from builder.cli.options import PATH, choice, device_option, option, preset_settings, set_option, with_preset_options
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
@@ -26,17 +26,8 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("method", required=False)
 @option("--release", type=PATH, help="Directory of the release that is augmented.")
-@option(
-    "--view",
-    type=click.Choice(["triplets", "ate", "aspect", "sentence"]),
-    default="triplets",
-    help="What the labels are.",
-)
-@option(
-    "--keep",
-    type=click.Choice(["aspect", "aspect+opinion"]),
-    help="What no method may touch; as the view needs if not given.",
-)
+@option("--view", type=choice("triplets", "ate", "aspect", "sentence"), default="triplets", help="What the labels are.")
+@option("--keep", type=choice("aspect", "aspect+opinion"), help="What no method may touch; by the view if not given.")
 @option("--layer", default="", help="Name of the layer in the child release; the method's if not given.")
 @option("--version", default="", help="The child's version; the next free one if not given.")
 @option("--out", type=PATH, help="Where child releases go; `augmented` beside the release if not given.")
@@ -45,10 +36,8 @@ if TYPE_CHECKING:
 @option("--format", "form", help="The file's format: bio, atepc, apc or tsv.")
 @option("--output", "target", type=PATH, help="The file that is written, in the same format.")
 @option("--held-out", type=PATH, multiple=True, help="File whose sentences may not be made or used (repeatable).")
-@option("--language", type=click.Choice(["zh", "en"]), help="The file's language; seen from its letters if not given.")
-@option(
-    "--strict", is_flag=True, help="Refuse a file with a faulty line; else the line is named, counted and left out."
-)
+@option("--language", type=choice("zh", "en"), help="The file's language; seen from its letters if not given.")
+@option("--strict", is_flag=True, help="Refuse a file with a faulty line, which else is named and left out.")
 @option("--with-source", is_flag=True, help="Write the file's own sentences before the new ones.")
 @option("--copies", type=click.IntRange(1, 64), default=4, help="Kept rows a sentence, at most.")
 @option("--candidates", type=click.IntRange(1, 256), help="Proposals a sentence; as many as copies if not given.")
@@ -59,13 +48,7 @@ if TYPE_CHECKING:
 @SCHEDULER
 @WORKDIR
 @PRESET
-@option(
-    "--set",
-    "sets",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="One setting of the method, for example synonym.rate=0.3 (repeatable).",
-)
+@set_option("synonym.rate=0.3")
 @option("--show-config", is_flag=True, help="Print the method's settings, with where each came from, and stop.")
 @click.pass_context
 def augment(
@@ -172,9 +155,7 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
 
 @click.command()
 @option(
-    "--task",
-    type=click.Choice(["ate", "aste", "absc", "tc"]),
-    help="Aspect terms, triplets, aspect polarity, text classes.",
+    "--task", type=choice("ate", "aste", "absc", "tc"), help="Aspect terms, triplets, aspect polarity, text classes."
 )
 @option(
     "--train",
@@ -195,37 +176,23 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
     default=0.1,
     help="Share of the training texts that chooses the epoch; with 0 the last epoch counts.",
 )
-@option(
-    "--valid-count",
-    type=click.IntRange(0),
-    default=0,
-    help="So many of the training texts instead of a share; not with --valid.",
-)
+@option("--valid-count", type=click.IntRange(0), default=0, help="So many texts instead of a share; not with --valid.")
 @option("--split", default="test", help="Split of a release given as --test.")
 @option(
     "--methods",
     default="none",
     callback=_names,
-    help="Names of methods (`builder augment` lists them), augmented files, releases.",
+    help="Methods (NAME:key=value sets one), augmented files, releases; `builder augment` lists methods.",
 )
 @option(
     "--models",
     default="",
     callback=_names,
-    help="lstm, cnn, rnn, bert, deberta, fastlcf; bilstm-crf, seq2seq, bert-ftc, de-cnn, bert-pt; tagger "
-    "(aste). NAME=BASE loads an encoder; NAME:key=value changes its training, as in lstm:rate=1e-3.",
+    help="lstm, cnn, rnn, bert, deberta, fastlcf; bilstm-crf, seq2seq, bert-ftc, de-cnn, bert-pt; tagger (aste). "
+    "NAME=BASE loads an encoder; NAME:key=value changes its training, as in lstm:rate=1e-3.",
 )
-@option(
-    "--set",
-    "sets",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="A setting of the methods, as in `builder augment` (repeatable); of one of them alone: --methods "
-    "NAME:key=value.",
-)
-@option(
-    "--seeds", type=click.IntRange(1, 100), default=5, help="Trainings of each model on each set, from different seeds."
-)
+@set_option("synonym.rate=0.3")
+@option("--seeds", type=click.IntRange(1, 100), default=5, help="Trainings of each model on each set, a seed each.")
 @option("--seed", type=click.IntRange(0), default=1, help="The first seed; that of methods and t-SNE too.")
 @option(
     "--share", type=click.FloatRange(0, 1, min_open=True), default=1.0, help="Share of the training texts that is used."
@@ -234,24 +201,19 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
     "--copies",
     default="",
     callback=_numbers,
-    help="Augmented rows a source row, one or several numbers (1,2,4 gives curves). All of a file, 4 of a method, if "
-    "not given.",
+    help="Augmented rows a source row; 1,2,4 gives curves. All of a file, 4 of a method, if not given.",
 )
 @option(
     "--generated-sets",
     type=click.IntRange(0),
     default=0,
-    help="Make so many sets, train on every choice of so many copies out of them, and average; 0: the first copies.",
+    help="Make so many sets, train on each choice of so many copies of them, and average; 0: the first copies.",
 )
 @option("--without-source", is_flag=True, help="Train on augmented rows alone.")
 @option("--epochs", type=click.IntRange(0), default=0, help="Passes; the model's own number if not given.")
 @option("--vectors", type=PATH, help="Word vectors in GloVe's format (lstm, cnn, rnn, bilstm-crf, seq2seq, de-cnn).")
 @option("--domain-vectors", type=PATH, help="Domain word vectors (de-cnn); made of the domain's text if not given.")
-@option(
-    "--domain",
-    type=PATH,
-    help="Raw texts of the domain, one a line (de-cnn, bert-pt); the training texts are always taken.",
-)
+@option("--domain", type=PATH, help="Raw texts of the domain, one a line, beside those of training (de-cnn, bert-pt).")
 @device_option("Where models run")
 @option("--comprehension", type=PATH, help="Questions in the SQuAD layout (bert-pt).")
 @option(
@@ -259,12 +221,7 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
     is_flag=True,
     help="Instead: where the sets lie in the features of a model trained on the source (t-SNE, hulls, skewness).",
 )
-@option(
-    "--workdir",
-    type=PATH,
-    default="bench",
-    help="Where trainings, tables and figures are kept; the same command goes on there.",
-)
+@option("--workdir", type=PATH, default="bench", help="Where all is kept; the same command goes on there.")
 @PRESET
 @click.pass_context
 def bench(context: click.Context, /, shift: bool, preset: str | None, **options: Any) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from builder.cli.build_voice import Manner, Voice, counts_text, plain_counts, stage_table, voice_options
-from builder.cli.options import FORMAT, PATH, option, put_rows
+from builder.cli.build_voice import Manner, Voice, counts_text, plain_counts, put_stages, voice_options
+from builder.cli.options import DOMAINS, FORMAT, PATH, choice, option, put_rows, set_option
 from builder.core.settings import DEFAULT_WORKDIR, Config
 
 if TYPE_CHECKING:
@@ -24,27 +24,14 @@ OUT = option("--out", type=PATH, default=Path("releases"), help="Where releases 
 SAME_OUT = option("--out", type=PATH, help="Where releases go from now on; as before if not given.")
 CONFIG = option("--config", type=PATH, help="TOML file with settings; see `builder build --show-config`.")
 PRESET = option(
-    "--preset",
-    metavar="NAME",
-    help="Settings of a paper; a settings file and --set override them. The guide lists the presets.",
+    "--preset", metavar="NAME", help="Settings of a paper, which --config and --set override; see the guide."
 )
-SET = option(
-    "--set",
-    "sets",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="One setting, for example self_train.iterations=1 (repeatable).",
-)
-DOMAIN = option(
-    "--domain",
-    metavar="NAME",
-    help="What the reviews are about: restaurant (default), laptop, hotels, none (the words of any review), or the "
-    "folder of a domain pack.",
-)
+SET = set_option("self_train.iterations=1")
+DOMAIN = option("--domain", metavar="NAME", help=f"What the reviews are about: {DOMAINS}.")
 ENGINE = option(
     "--engine",
-    type=click.Choice(["local", "dask"]),
-    help="Where workers run: in processes of this machine, or in a dask cluster (extra `scale`).",
+    type=choice("local", "dask"),
+    help="Where workers run: on this machine, or in a dask cluster (extra `scale`).",
 )
 SCHEDULER = option(
     "--scheduler",
@@ -78,9 +65,7 @@ def _column_options(command: click.decorators.FC) -> click.decorators.FC:
 @OUT
 @_column_options
 @option(
-    "--keep-columns",
-    metavar="NAME,…",
-    help="Columns that pass through to the release, such as date,branch; masked as the text is.",
+    "--keep-columns", metavar="NAME,…", help="Columns that pass through, such as date,branch; masked as the text is."
 )
 @option("--encoding", help="Encoding of the input, if it is not Unicode.")
 @option("--sheet", help="Sheet of a workbook, by its name or its number from 1; the first if not given.")
@@ -88,7 +73,7 @@ def _column_options(command: click.decorators.FC) -> click.decorators.FC:
 @option("--licence", "--license", help="Licence of the release, as an SPDX name.")
 @option(
     "--profile",
-    type=click.Choice(["embedded", "rules", "encoder", "paper"]),
+    type=choice("embedded", "rules", "encoder", "paper"),
     help="`embedded` models run anywhere (default), `rules` has none, `encoder` and `paper` fine-tune pretrained ones.",
 )
 @DOMAIN
@@ -122,7 +107,7 @@ def build(
         for folder in made.folders.describe():
             click.echo(f"# {folder.role}: {printable(str(folder.path))} ({folder.digest})")
         return
-    voice = Voice(manner, workdir, made.resolved.config)
+    voice = Voice(manner, workdir)
     last = pipeline.known_stage(until or pipeline.STAGES[-1].name)
 
     def read_inputs() -> list[Preview]:
@@ -159,7 +144,7 @@ def run(
 
     made = builds.changed(builds.remembered(workdir, out), crew(engine, scheduler) | _settings(sets))
     last = pipeline.known_stage(stage)
-    voice = Voice(manner, workdir, made.resolved.config)
+    voice = Voice(manner, workdir)
     forced = (stage,) if force else ()
     voice.ended(pipeline.run(made, last, forced, report=voice.report, progress=voice.progress, ended=voice.stage_ended))
 
@@ -179,7 +164,7 @@ def status(workdir: Path, verbose: bool, shape: str | None) -> None:
     ]
     headers = ["stage", "state", "seconds", "counts"]
     if shape is None:
-        click.echo(stage_table(rows, headers))
+        put_stages(rows, headers)
     else:
         put_rows(headers, rows, shape)
 
@@ -195,7 +180,7 @@ def resume(workdir: Path, out: Path | None, engine: str | None, scheduler: str |
     from builder.pipeline import builds, pipeline
 
     made = builds.changed(builds.remembered(workdir, out), crew(engine, scheduler))
-    voice = Voice(manner, workdir, made.resolved.config)
+    voice = Voice(manner, workdir)
     voice.ended(pipeline.run(made, report=voice.report, progress=voice.progress, ended=voice.stage_ended))
 
 

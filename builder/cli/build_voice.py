@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import json
 import shlex
+import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,12 +20,11 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from builder.cli.options import option, shows_colour, styled_output
+from builder.cli.options import option, put_table, shows_colour, styled_output
 from builder.core.settings import DEFAULT_WORKDIR
 from builder.pages.report.blocks import spoken_seconds
 
 if TYPE_CHECKING:
-    from builder.core.settings import Config
     from builder.pipeline.builds import Build
     from builder.pipeline.outcome import Preview
     from builder.pipeline.pipeline import Done
@@ -32,30 +32,17 @@ if TYPE_CHECKING:
 # ---- Tables of stages
 
 
-def stage_table(rows: Sequence[Sequence[str]], headers: list[str]) -> str:
-    """A row a stage. On a terminal the last column is wrapped to what is left of its width; a file or pipe gets a
-    line a stage.
+def put_stages(rows: Sequence[Sequence[str]], headers: list[str]) -> None:
+    """Print a row a stage. On a terminal the last column is wrapped to what is left of its width; a file or pipe gets
+    a line a stage.
     """
-    import shutil
-    import sys
-
-    from tabulate import tabulate
-
-    width = None
+    width, last = None, len(headers) - 1
     if sys.stdout.isatty():
         # tabulate gives a header two characters more than it has, and two stand between columns
-        before = sum(
-            2 + max(len(header) + 2, *map(len, cells)) for header, *cells in list(zip(headers, *rows, strict=True))[:-1]
-        )
+        columns = list(zip(headers, *rows, strict=True))[:-1]
+        before = sum(2 + max(len(header) + 2, *map(len, cells)) for header, *cells in columns)
         width = max(20, shutil.get_terminal_size().columns - before)
-    return str(
-        tabulate(
-            rows,
-            headers=headers,
-            maxcolwidths=[*[None] * (len(headers) - 1), width],
-            disable_numparse=[len(headers) - 1],
-        )
-    )
+    put_table(rows, headers, maxcolwidths=[*[None] * last, width], disable_numparse=[last])
 
 
 _PLAIN = (
@@ -77,52 +64,11 @@ def counts_text(counts: Mapping[str, object]) -> str:
     )
 
 
-# ---- What happens in a stage
-
-
-def _find_judge(config: Config) -> str:
-    """Who judges in a build: nobody, the model that comes with builder, or one that the build trains."""
-    from builder.language.lexicon.folders import find_folders
-
-    if config.profile == "rules":
-        return "none"
-    if config.discriminate.mode == "paper":
-        return "trained"
-    folders = find_folders(config.lexicons, config.rules, domain=config.domain)
-    return "shipped" if config.rules.convention == "natural" and folders.model else "none"
-
-
-def describe_stage(name: str, config: Config) -> str:
-    """What happens in a stage, for people who know no name of ours."""
-    judge = _find_judge(config)
-    if name == "discriminate":
-        return {"none": "no model judges them", "shipped": "judging them by the model", "trained": "training a judge"}[
-            judge
-        ]
-    if name == "self_train":
-        trains = judge != "none" and set(config.self_train.variants) != {"E"}
-        adds = "keeping what the rules found" if judge == "none" else "adding what the model finds"
-        return "training on them, in rounds" if trains else adds
-    if name == "evaluate":
-        labelled = config.evaluate.gold or config.evaluate.silver
-        compared = "no labels to score by" if judge == "none" else "comparing rules and model"
-        return "scoring by the labels given" if labelled else compared
-    return _DESCRIBED[name]
-
-
-_DESCRIBED = {
-    "ingest": "reading the reviews",
-    "annotate": "finding words and grammar",
-    "seed": "finding triplets by rules",
-    "release": "writing the dataset",
-}
-WIDTH = 28
-"""Characters of the longest description."""
-
-
 # ---- Sentences and events
 
 Manner = Literal["people", "verbose", "quiet", "json"]
+_WIDTH = 36
+"""Characters of the longest description of a stage."""
 
 
 def voice_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -154,8 +100,8 @@ def _chosen_manner(quiet: bool, verbose: bool, json: bool) -> Manner:
 class Voice:
     """Speaks of one build in a manner."""
 
-    def __init__(self, manner: Manner, workdir: Path, config: Config) -> None:
-        self.manner, self.workdir, self.config = manner, workdir, config
+    def __init__(self, manner: Manner, workdir: Path) -> None:
+        self.manner, self.workdir = manner, workdir
         self._started = time.monotonic()
         self._number, self._total, self._name = 0, 0, ""
         if manner in ("quiet", "json"):
@@ -189,9 +135,9 @@ class Voice:
         """A stage begins to run."""
         if self.manner not in ("people", "verbose"):
             return
-        what = line.partition(": ")[2] if self.manner == "verbose" else describe_stage(self._name, self.config)
+        what = line.partition(": ")[2]
         clock = spoken_seconds(time.monotonic() - self._started) if self._number > 1 else ""
-        stage = f"{self._number}/{self._total} {self._name:<13} {what:<{WIDTH}} {clock}"
+        stage = f"{self._number}/{self._total} {self._name:<13} {what:<{_WIDTH}} {clock}"
         click.echo(stage.rstrip(), err=True)
 
     def stage_ended(self, stage: Done) -> None:
@@ -229,11 +175,11 @@ class Voice:
             return
         self._tables(done)
         if UNCHANGED in done[-1].counts or not done[-1].ran:
-            click.echo(f"Nothing has changed: v{made.version} is kept as it is.")
+            click.echo(f"Nothing has changed: v{made.manifest['version']} is kept as it is.")
         click.echo("\n".join([*made.lines(), *map(str, silenced)]))
         self._examples(path)
         click.echo(f"\nrelease: {path}")
-        if not made.licensed:
+        if not made.manifest["licence"]:
             click.echo(
                 f"It states no licence; `builder versions release --licence CC-BY-4.0{self._place()}` makes one that "
                 "does."
@@ -261,17 +207,17 @@ class Voice:
         """With --verbose: the stages with what they counted, and the sources of candidates."""
         if self.manner != "verbose":
             return
-        from tabulate import tabulate
-
         from builder.store import db, queries
 
         rows = [
             (stage.stage, f"{stage.seconds:.1f}" if stage.ran else "kept", counts_text(stage.counts)) for stage in done
         ]
-        click.echo(stage_table(rows, ["stage", "seconds", "counts"]))
+        put_stages(rows, ["stage", "seconds", "counts"])
         with db.reading(self.workdir) as connection:
             columns, table = queries.named(connection, "summary", {})
-        click.echo("\n" + str(tabulate(table, headers=columns)) + "\n")
+        click.echo()
+        put_table(table, columns)
+        click.echo()
 
     def _place(self) -> str:
         return in_workdir(self.workdir)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 import click
 
-from builder.cli.options import PATH, device_option, json_option, option, shows_colour, styled_output
+from builder.cli.options import DOMAINS, PATH, choice, device_option, json_option, option, shows_colour, styled_output
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 @option("--input", "source", type=PATH, help="File of texts; - reads standard input.")
 @option("--output", "target", type=PATH, help="File to write; - writes JSON lines to standard output.")
 @option(
-    "--format",
-    "shape",
-    type=click.Choice(["jsonl", "csv", "table"]),
-    help="How to write it: by default as the ending of --output says, and without --output a table.",
+    "--format", "shape", type=choice("jsonl", "csv", "table"), help="How to write it: as --output ends, else a table."
 )
 @json_option(value="jsonl")
 @option("--text-column", help="Column with the text; guessed if not given.")
@@ -40,21 +37,14 @@ if TYPE_CHECKING:
     "--source",
     "system",
     default="rules",
-    help="rules; E, the rules with the model that builder ships; a variant A to D built in --workdir (the last round; "
-    "C1: a round); or ./FOLDER of a model that `publish --model` sent.",
+    help="rules; E, the rules with the shipped model; a variant A to D of --workdir, or its round (C1); or "
+    "./FOLDER of a published model.",
 )
 @option("--workdir", type=PATH, help="Working directory with the trained models; not needed for rules and E.")
 @option(
-    "--convention",
-    type=click.Choice(["natural", "paper", "described"]),
-    help="As the build's in --workdir if not given, else natural.",
+    "--convention", type=choice("natural", "paper", "described"), help="That of --workdir if not given, else natural."
 )
-@option(
-    "--domain",
-    metavar="NAME",
-    help="What the texts are about: restaurant, laptop, hotels, none (the words of any review), or a domain pack's "
-    "folder; as the build's in --workdir if not given, else restaurant.",
-)
+@option("--domain", metavar="NAME", help=f"What the texts are about, that of --workdir if not given: {DOMAINS}.")
 @option(
     "--aspects",
     type=PATH,
@@ -148,13 +138,11 @@ def _given_texts(given: tuple[str, ...], source: Path | None, reading: dict[str,
 @option("--split", "splits", multiple=True, help="train, valid or test (repeatable); all if none is named.")
 @option(
     "--opinion",
-    type=click.Choice(["opinion", "opinion_full"]),
+    type=choice("opinion", "opinion_full"),
     default="opinion",
     help="The core with its negator, or the whole phrase.",
 )
-@option(
-    "--without-empty", is_flag=True, help="Leave out reviews without a triplet, which many readers of ASTE data refuse."
-)
+@option("--without-empty", is_flag=True, help="Leave out reviews without a triplet, which many readers of ASTE refuse.")
 def export(
     release: Path | None, name: str | None, to: Path | None, splits: tuple[str, ...], opinion: str,
     without_empty: bool,

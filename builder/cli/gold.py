@@ -13,7 +13,7 @@ import click
 
 from builder.cli.build import PRESET, WORKDIR
 from builder.cli.build_voice import in_workdir
-from builder.cli.options import AS_JSON, option, put_rows, with_preset_options
+from builder.cli.options import AS_JSON, choice, option, put_rows, put_table, with_preset_options
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ POOL = option("--pool", "pool_id", help="Id of the pool, or its first characters
 @click.command()
 @option("--n", default=300, type=click.IntRange(min=1), help="Reviews to sample; all of the split where it has fewer.")
 @option("--seed", default=13, help="Another seed samples and orders differently.")
-@option("--split", type=click.Choice(["train", "valid", "test", "all"]), default="test", help="Where to sample.")
+@option("--split", type=choice("train", "valid", "test", "all"), default="test", help="Where to sample.")
 @option("--list", "show", is_flag=True, help="List the pools that are there instead.")
 @WORKDIR
 @option("--json", "as_json", is_flag=True, help="Print the list as JSON; only with --list.")
@@ -87,17 +87,10 @@ def _list_pools(workdir: Path, as_json: bool) -> None:
 @option("--model", help="Model to ask; its labels are stored under this name.")
 @POOL
 @option(
-    "--batch",
-    default=1,
-    type=click.IntRange(1, 50),
-    help="Candidates of a review in a request; the paper asks one by one.",
+    "--batch", default=1, type=click.IntRange(1, 50), help="Candidates of a review in a request; the paper has one."
 )
 @option("--endpoint", required=True, help="Address of an OpenAI-compatible server, such as https://api.openai.com/v1.")
-@option(
-    "--key-env",
-    default="OPENAI_API_KEY",
-    help="Environment variable with the key; there is no option for the key itself.",
-)
+@option("--key-env", default="OPENAI_API_KEY", help="Environment variable with the key; no option takes it.")
 @option("--concurrency", default=8, type=click.IntRange(1, 256), help="Requests at a time.")
 @option("--retries", default=5, type=click.IntRange(0, 20), help="Further tries of a request that fails.")
 @option("--timeout", default=60.0, type=click.FloatRange(0.1), help="Seconds for one request.")
@@ -192,7 +185,7 @@ _SHOWN = 5
 @option(
     "--workdir",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The working directory whose words and rules are used; without --gold also its pools and audits.",
+    help="Whose words and rules are used; without --gold also its pools and audits.",
 )
 @option("--pool", help="A pool or an audit of --workdir; all of them if not given.")
 @option("--domain", help="A domain, or the folder of a pack; that of --workdir, or restaurant, if not given.")
@@ -254,8 +247,6 @@ def _report_left_out(labels: LabelledRows) -> None:
 
 
 def _print_gain(measured: MeasuredGain, splits: int, as_json: bool) -> None:
-    from tabulate import tabulate
-
     headers = ["labels", "F1 before", "P", "R", "F1", "gain", "least", "most", "better in"]
     table = [
         (row.labels, row.before.f1, row.after.precision, row.after.recall, row.after.f1, row.after.f1 - row.before.f1,
@@ -267,13 +258,14 @@ def _print_gain(measured: MeasuredGain, splits: int, as_json: bool) -> None:
         click.echo(json.dumps({"rows": rows, **_describe_parts(measured)}, ensure_ascii=False, indent=1))
         return
     formats = ("", ".1f", ".1f", ".1f", ".1f", "+.1f", "+.1f", "+.1f", "")
-    click.echo(tabulate(table, headers=headers, floatfmt=formats))
+    put_table(table, headers, floatfmt=formats)
     click.echo(f"{counted(measured.whole, 'labelled review')}, {splits} random halves")
     if measured.partial:
         click.echo(f"single triplets of {measured.partial:,} more reviews teach too")
     shown = [[part.name, f"{part.mean:+.1f}", f"{min(part.gains):+.1f} to {max(part.gains):+.1f}"]
              for part in (*measured.parts, *measured.switches)]  # fmt: skip
-    click.echo("\n" + tabulate(shown, headers=["by itself", "gain", "by half"], disable_numparse=True))
+    click.echo()
+    put_table(shown, ["by itself", "gain", "by half"], disable_numparse=True)
     if not measured.weighed and any(part.name == "weights" for part in measured.parts):
         lower = round(-measured.by_weights, 1)
         click.echo(f"the labels move no weights: F1 {f'would be {lower:.1f} lower' if lower else 'stays'}")

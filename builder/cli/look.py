@@ -10,7 +10,20 @@ from typing import TYPE_CHECKING
 import click
 
 from builder.cli.build import WORKDIR
-from builder.cli.options import AS_JSON, FORMAT, LIMIT, OUTPUT, PATH, SAFE, fetched, option, put_rows
+from builder.cli.options import (
+    AS_JSON,
+    FORMAT,
+    LIMIT,
+    OUTPUT,
+    PATH,
+    SAFE,
+    SAMPLES,
+    SEED,
+    choice,
+    fetched,
+    option,
+    put_rows,
+)
 from builder.core.files import write_atomically
 from builder.core.wording import counted
 
@@ -84,8 +97,8 @@ def query(
 @click.command()
 @click.argument("words", nargs=-1, required=True)
 @WORKDIR
-@option("--split", type=click.Choice(["train", "valid", "test"]), help="Only reviews of this split.")
-@option("--polarity", type=click.Choice(["POS", "NEG", "NEU"]), help="Only reviews with such a triplet.")
+@option("--split", type=choice("train", "valid", "test"), help="Only reviews of this split.")
+@option("--polarity", type=choice("POS", "NEG", "NEU"), help="Only reviews with such a triplet.")
 @FORMAT
 @SAFE
 @option("--limit", type=click.IntRange(min=1), default=20, help="At most so many reviews.")
@@ -182,7 +195,7 @@ def serve(workdir: Path, release: Path | None, host: str, port: int, opened: boo
 @option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="The HTML page; report.html in the working directory if nothing else is asked for.",
+    help="The HTML page; report.html in --workdir if nothing else is asked for.",
 )
 @option(
     "--data",
@@ -190,10 +203,8 @@ def serve(workdir: Path, release: Path | None, host: str, port: int, opened: boo
     help="Write every table as CSV, all as tables.md, and their numbers into the table report_cells of the database.",
 )
 @option("--markdown", is_flag=True, help="Print the report as Markdown, for the terminal or a pull request.")
-@option(
-    "--samples", type=click.IntRange(0, 100_000), default=1000, help="Bootstrap samples for the intervals; 0: none."
-)
-@option("--seed", type=click.IntRange(0), default=13, help="Seed of the samples.")
+@SAMPLES
+@SEED
 def report(workdir: Path, out: Path | None, data: Path | None, markdown: bool, samples: int, seed: int) -> None:
     """Report what a build made and how good it is.
 

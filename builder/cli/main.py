@@ -222,6 +222,7 @@ GONE = {("builder", name): new for name, new in _NEW.items()} | {
     ("score", "--format markdown"): "`--format json` writes what programs read",
     **{(f"annotate {name}", "--format"): _BY_ENDING for name in ("export", "import")},
     **{("annotate adjudicate", option): _DECIDED for option in ("--export", "--import", "--annotator", "--force")},
+    ("release", "--bump"): "a version follows from the changes; `--version` sets another",
     ("serve", "--compare"): "`builder versions diff BEFORE AFTER` says what changed",
     ("export", "--workdir"): "BIO is over characters: --format bio-chars",
     ("config", "--config"): _SHOWN,

@@ -11,7 +11,7 @@ import functools
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO, TypeVar, cast
 
@@ -23,12 +23,24 @@ from builder.core.wording import counted
 
 PATH = click.Path(path_type=Path)
 NAMES = "auto, cpu, cuda, cuda:1 or mps"
+DOMAINS = "restaurant (default), laptop, hotels, none (the words of any review), or the folder of a domain pack"
 
 
 def option(*names: str, **settings: Any) -> Callable[[click.decorators.FC], click.decorators.FC]:
     """An option of click that shows its default, unless that is empty or a flag's."""
     default = settings.get("default")
     return click.option(*names, **{"show_default": bool(default) and not isinstance(default, bool), **settings})
+
+
+def choice(*names: str) -> click.Choice[str]:
+    """One of some words."""
+    return click.Choice(names)
+
+
+def set_option(example: str) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """`--set` of one setting; `example` stands in its help."""
+    about = f"One setting, for example {example} (repeatable)."
+    return option("--set", "sets", multiple=True, metavar="KEY=VALUE", help=about)
 
 
 def device_option(about: str) -> Callable[[click.decorators.FC], click.decorators.FC]:
@@ -132,7 +144,7 @@ def json_option(value: str = "json") -> Callable[[Decorated], Decorated]:
 def FORMAT(command: Decorated) -> Decorated:
     """`--format` of rows, and `--json`."""
     about = "How to print the rows; a table if not given."
-    return option("--format", "shape", type=click.Choice(FORMATS), help=about)(json_option()(command))
+    return option("--format", "shape", type=choice(*FORMATS), help=about)(json_option()(command))
 
 
 AS_JSON = option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
@@ -140,18 +152,15 @@ AS_JSON = option("--json", "as_json", is_flag=True, help="Print JSON, for progra
 SAFE = option(
     "--safe",
     is_flag=True,
-    help="In CSV and TSV, put an apostrophe before a cell that a spreadsheet would run (= + - @); without it cells are "
-    "as stored.",
+    help="In CSV and TSV, put an apostrophe before cells that a spreadsheet would run (= + - @).",
 )
-OUTPUT = option(
-    "--output",
-    "target",
-    type=PATH,
-    help="Write all rows to this file, in the format of its ending: .csv, .tsv, .json, .ndjson or .jsonl.",
-)
+OUTPUT = option("--output", "target", type=PATH, help="Write all rows to a .csv, .tsv, .json, .ndjson or .jsonl file.")
 LIMIT = option(
     "--limit", type=click.IntRange(min=1), help="At most so many rows; 1000 if printed, all if written to a file."
 )
+SAMPLES = option("--samples", type=click.IntRange(0, 100_000), default=1000, help="Samples for the intervals; 0: none.")
+SEED = option("--seed", type=click.IntRange(0), default=13, help="Seed of the samples.")
+"""Of 95% intervals by the bootstrap."""
 PRINTED = 1000
 """Rows that are printed if nobody says how many."""
 _ENDINGS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".ndjson": "ndjson", ".jsonl": "ndjson", ".txt": "table"}
@@ -180,6 +189,13 @@ def put_rows(
     shape = shape or _shape_of(target)
     write_atomically(target, rendered(columns, rows, shape, safe).encode("utf-8", "surrogatepass"))
     click.echo(f"{target}: {counted(len(rows), 'row')}", err=True)
+
+
+def put_table(rows: Iterable[Sequence[object]], headers: Sequence[str], **layout: Any) -> None:
+    """Print rows as a table for people, laid out as tabulate takes it."""
+    from tabulate import tabulate
+
+    click.echo(tabulate(rows, headers=headers, **layout))
 
 
 def _shape_of(target: Path) -> str:

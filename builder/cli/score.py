@@ -15,7 +15,7 @@ import click
 
 from builder.cli.build import WORKDIR
 from builder.cli.build_voice import in_workdir
-from builder.cli.options import PATH, json_option, option
+from builder.cli.options import PATH, SAMPLES, SEED, choice, json_option, option, put_table
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def draw(triplets: int, reviews: int, seed: int, workdir: Path) -> None:
 
 @audit.command()
 @AUDIT
-@option("--format", "shape", type=click.Choice(["table", "json"]), default="table", help="How to print it.")
+@option("--format", "shape", type=choice("table", "json"), default="table", help="How to print it.")
 @json_option()
 @WORKDIR
 def show(pool_id: str | None, shape: str, workdir: Path) -> None:
@@ -76,25 +76,12 @@ def show(pool_id: str | None, shape: str, workdir: Path) -> None:
 
 
 def _show(result: AuditResult, shape: str) -> None:
-    from tabulate import tabulate
-
     if shape == "json":
         click.echo(json.dumps(asdict(result), ensure_ascii=False, indent=1))
         return
-    rows = [
-        ("precision", *_cells(result.precision)),
-        *((f"  {name}", *_cells(share)) for name, share in result.strata.items()),
-        ("precision, exact words", *_cells(result.exact)),
-        ("recall", *_cells(result.recall)),
-    ]
-    click.echo(
-        tabulate(
-            rows,
-            headers=["", "percent", "95% interval", "answers"],
-            disable_numparse=True,
-            colalign=["left", *["right"] * 3],
-        )
-    )
+    rows = [(name, *_cells(share)) for name, share in result.shares()]
+    headers, align = ["", "percent", "95% interval", "answers"], ["left", *["right"] * 3]
+    put_table(rows, headers, disable_numparse=True, colalign=align)
     click.echo(
         f"audit {result.pool} of version {result.version}: {result.decided:,} of {counted(result.asked, 'question')} "
         f"answered; {result.answered:,} of {counted(result.drawn, 'triplet')} judged one by one, {result.read:,} of "
@@ -123,27 +110,25 @@ def _cells(share: Share | None) -> tuple[str, str, str]:
 @option("--against", type=PATH, help="Predictions of another system: the difference, its interval, and a paired test.")
 @option(
     "--metric",
-    type=click.Choice(["all", "exact", "lenient", "paper", "complete"]),
+    type=choice("all", "exact", "lenient", "paper", "complete"),
     default="all",
     help="complete is the metric of gold by two annotators, the others of all other gold.",
 )
 @option(
     "--opinion",
-    type=click.Choice(["both", "opinion", "opinion_full"]),
+    type=choice("both", "opinion", "opinion_full"),
     default="both",
     help="Which opinion of our own rows to score.",
 )
 @option(
     "--mode",
-    type=click.Choice(["open", "given-aspects"]),
+    type=choice("open", "given-aspects"),
     default="open",
     help="given-aspects: the system was given the gold aspects; predictions about other aspects are left out.",
 )
-@option(
-    "--samples", type=click.IntRange(0, 100_000), default=1000, help="Bootstrap samples for the 95% intervals; 0: none."
-)
-@option("--seed", type=click.IntRange(0), default=13, help="Seed of the samples.")
-@option("--format", "shape", type=click.Choice(["table", "json"]), default="table", help="How to print the scores.")
+@SAMPLES
+@SEED
+@option("--format", "shape", type=choice("table", "json"), default="table", help="How to print the scores.")
 @json_option()
 @option("--strict", is_flag=True, help="Refuse gold with a faulty line; else the line is named and left out.")
 def score(
@@ -163,24 +148,22 @@ def score(
     scored = score_files(gold, pred, against, asked=metric, keys=keys, settings=settings, strict=strict)
     for note in scored.notes:
         click.echo(note, err=True)
-    click.echo(_json(scored) if shape == "json" else _table(scored))
+    if shape == "json":
+        click.echo(_json(scored))
+    else:
+        _put_scores(scored)
 
 
-def _table(scored: Scored) -> str:
-    from tabulate import tabulate
-
+def _put_scores(scored: Scored) -> None:
     from builder.gold.metrics.systems import together
 
     headers = ["of", "match", "part", "P", "R", "F1", "right", "predicted", "gold", "A", "95% interval"]
     paired = any(row.against for _, row in scored.rows)
     shown = [[*_score_cells(key, row), *(_paired(row) if paired else [])] for key, row in scored.rows]
     headers += ["difference", "95% interval", "p"] if paired else []
-    lines = [
-        tabulate(shown, headers=headers, disable_numparse=True, colalign=["left"] * 3 + ["right"] * (len(headers) - 3))
-    ]
+    put_table(shown, headers, disable_numparse=True, colalign=["left"] * 3 + ["right"] * (len(headers) - 3))
     signatures = together([row.signature for _, row in scored.rows])
-    lines += ["", "signatures", *(f"  {text}" for text in signatures), "", *scored.summary]
-    return "\n".join(lines)
+    click.echo("\n".join(["", "signatures", *(f"  {text}" for text in signatures), "", *scored.summary]))
 
 
 def _score_cells(key: str, row: SystemScores) -> list[str]:

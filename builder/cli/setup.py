@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from builder.cli.options import PATH, option, shows_colour, styled_output
+from builder.cli.options import PATH, option, put_rows, put_table, shows_colour, styled_output
 from builder.core.settings import DEFAULT_WORKDIR
 from builder.core.wording import counted
 
@@ -37,31 +37,25 @@ def init(path: Path, force: bool) -> None:
 @click.command()
 @click.argument("key", required=False)
 @option("--preset", metavar="NAME", help="List what this preset sets, with the paper's sections; without KEY.")
-@option("--json", "as_json", is_flag=True, help="Print the list as JSON; without KEY.")
+@option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def config(key: str | None, preset: str | None, as_json: bool) -> None:
     """Explain a setting.
 
     KEY is one such as release.licence, or a section such as release. Without KEY all are listed. `builder build
     --show-config` says what is set, and where.
     """
-    from tabulate import tabulate
-
     from builder.augment.settings import AugmentSettings
-    from builder.cli.options import put_rows
-    from builder.pipeline.setup import all_settings, explained, preset_rows
+    from builder.pipeline.setup import list_settings, preset_rows
 
-    if key is not None:
-        if as_json or preset:
-            raise click.UsageError(f"{'--json' if as_json else '--preset'} lists settings: leave out KEY")
-        click.echo("\n".join(explained(key, {"builder augment METHOD": AugmentSettings})))
-        return
-    rows = list(preset_rows(preset) if preset else all_settings())
-    headers = ["command", "key", "value", "from"] if preset else ["key", "default", "meaning"]
+    if key is not None and preset:
+        raise click.UsageError("--preset lists settings: leave out KEY")
+    rows = list(preset_rows(preset) if preset else list_settings(key or "", AugmentSettings))
+    headers = ["command", "key", "value", "from"] if preset else ["key", "default", "values", "meaning"]
     if as_json:
         put_rows(headers, rows, "json", limit=len(rows))
         return
-    widths = [None, 24, 70] if sys.stdout.isatty() and not preset else None
-    click.echo(tabulate(rows, headers=headers, maxcolwidths=widths, disable_numparse=True))
+    widths = [None, 24, 24, 60] if sys.stdout.isatty() and not preset else None
+    put_table(rows, headers, maxcolwidths=widths, disable_numparse=True)
 
 
 @click.command()
@@ -140,14 +134,12 @@ def train(
 @option("--lexicon/--no-lexicon", default=False, show_default=True, help="Whether the lexicons steer segmentation.")
 def evaluate(treebank: Path, backend: str, models: Path | None, lexicon: bool) -> None:
     """Score a backend on a CoNLL-U TREEBANK."""
-    from tabulate import tabulate
-
     from builder.language import nlp as backends
     from builder.language.lexicon.resources import load_lexicon
     from builder.language.nlp.train import evaluate as scored
 
     loaded = backends.load(backend, load_lexicon().words() if lexicon else {}, models)
-    click.echo(tabulate(list(scored(loaded, treebank).items()), headers=["score", "percent"], floatfmt=".2f"))
+    put_table(list(scored(loaded, treebank).items()), ["score", "percent"], floatfmt=".2f")
 
 
 # ---- builder model pretrain

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from builder.cli.build import SAME_OUT, WORKDIR
-from builder.cli.options import AS_JSON, PATH, json_option, option
+from builder.cli.options import AS_JSON, PATH, choice, json_option, option, put_table
 from builder.core.settings import DEFAULT_WORKDIR
 from builder.core.wording import counted
 
@@ -28,17 +28,10 @@ if TYPE_CHECKING:
 @click.command()
 @WORKDIR
 @SAME_OUT
-@option(
-    "--bump",
-    type=click.Choice(["auto", "patch", "minor", "major"]),
-    help="Which part of the version to raise; auto follows from the changes.",
-)
 @option("--version", "number", help="The version itself, MAJOR.MINOR.PATCH.")
 @option("--licence", "--license", help="Licence of the release, as an SPDX name.")
 @option("--because", "reason", help="Why this release may lose much of the last one; goes into CHANGES.md.")
-def release(
-    workdir: Path, out: Path | None, bump: str | None, number: str | None, licence: str | None, reason: str | None
-) -> None:
+def release(workdir: Path, out: Path | None, number: str | None, licence: str | None, reason: str | None) -> None:
     """Release what a build made.
 
     Its version follows from what changed since the last release.
@@ -48,7 +41,7 @@ def release(
     from builder.pipeline.stages.release import UNCHANGED
 
     made = builds.remembered(workdir, out)
-    given = {"release.bump": bump, "release.version": number, "release.licence": licence, "release.drop_reason": reason}
+    given = {"release.version": number, "release.licence": licence, "release.drop_reason": reason}
     made = builds.changed(made, {key: value for key, value in given.items() if value is not None})
     if not made.resolved.config.release.licence:
         raise ConfigError(
@@ -90,12 +83,12 @@ def verify(release: Path, as_json: bool) -> None:
 @click.command()
 @click.argument("before", type=PATH)
 @click.argument("after", type=PATH)
-@option("--format", "shape", type=click.Choice(["markdown", "json"]), default="markdown", help="How to print it.")
+@option("--format", "shape", type=choice("markdown", "json"), default="markdown", help="How to print it.")
 @json_option()
 @option("--samples", type=click.IntRange(min=0), default=5, help="At most so many samples of each change.")
 @option(
     "--fail-on",
-    type=click.Choice(["any", "minor", "major", "never"]),
+    type=choice("any", "minor", "major", "never"),
     default="any",
     help="Exit with 1 if there is any change of the data, or one that asks for such a version.",
 )
@@ -137,10 +130,7 @@ def diff(before: Path, after: Path, shape: str, samples: int, fail_on: str) -> N
     "--repo", "repository", required=True, metavar="USER/NAME", help="Repository on the hub; made if it is not there."
 )
 @option("--private", is_flag=True, help="Make a new repository private.")
-@option(
-    "--seconds", type=click.FloatRange(min=0, min_open=True), default=3600,
-    help="Give up after this many seconds in all."
-)  # fmt: skip
+@option("--seconds", type=click.FloatRange(min=0, min_open=True), default=3600, help="Give up after so many seconds.")
 @option("--yes", is_flag=True, help="Send; without it, only show what would be sent.")
 def publish(
     release: Path | None, model: str | None, workdir: Path, repository: str, private: bool, yes: bool, seconds: float
@@ -181,15 +171,8 @@ def publish(
 
 def _show(planned: UploadPlan) -> None:
     """What would be sent, without a question to the hub."""
-    from tabulate import tabulate
-
-    click.echo(
-        tabulate(
-            [(path, f"{size:,}") for path, size in planned.files.items()],
-            headers=["file", "bytes"],
-            colalign=("left", "right"),
-        )
-    )
+    rows = [(path, f"{size:,}") for path, size in planned.files.items()]
+    put_table(rows, ["file", "bytes"], colalign=("left", "right"))
     whole = f"{counted(len(planned.files), 'file')}, {sum(planned.files.values()):,} bytes"
     click.echo(
         f"would send {whole} to {planned.repository} as one commit {planned.title!r} with the tag {planned.tag}; "

@@ -200,7 +200,7 @@ def new(sentence: str, triplet: str, workdir: Path) -> None:
     "--reviews",
     default=2000,
     type=click.IntRange(1),
-    help="Try an edited rule on so many annotated reviews; the shipped sample's where there are none.",
+    help="Try an edited rule on so many annotated reviews; those of the sample where there are none.",
 )
 @option("--port", default=8767, type=click.IntRange(0, 65535), help="Port to serve on; 0: any free one.")
 def edit(workdir: Path, reviews: int, port: int) -> None:

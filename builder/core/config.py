@@ -44,6 +44,7 @@ GONE = {
     "paper.constrained": "leave it out: answers are free text, as in the paper",
     "paper.patience": "leave it out: all epochs are run, and the best one counts",
     "paper.processes": "leave it out: `accelerate launch -m builder …` trains in several processes",
+    "release.bump": "leave it out: a version follows from the changes, or is `release.version`",
     "paper.save_steps": "leave it out: there is a checkpoint every 2,000 steps",
 }
 """Settings of earlier versions, and what stands in their place."""

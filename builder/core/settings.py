@@ -140,7 +140,6 @@ def is_device(text: str) -> bool:
 Convention = Literal["natural", "paper", "described"]
 ReleaseScript = Literal["keep", "traditional", "simplified"]
 Empty = Literal["keep", "drop"]
-Bump = Literal["auto", "patch", "minor", "major"]
 
 
 RESTAURANT = "restaurant"
@@ -270,8 +269,6 @@ class ReleaseSettings:
     it is `workdir`."""
     version: str = ""
     """The version itself; empty: 0.1.0, or what follows from the changes."""
-    bump: Bump = "auto"
-    """Raise at least this part of the version."""
     licence: str = ""
     """Licence of the release, as an SPDX name or expression; `LicenseRef-NAME` for terms of your own."""
     licences: tuple[str, ...] = ()

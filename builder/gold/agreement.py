@@ -22,7 +22,7 @@ from itertools import combinations
 from builder.core.records import Candidate, Label, Pool, PoolReview
 from builder.gold.items import READ, meant
 from builder.gold.metrics.scores import Share, Stratum, ratio_share, stratified_share
-from builder.gold.pool import ID_LENGTH, draw, name_of, shares
+from builder.gold.pool import ID_LENGTH, draw, name_of, number_blinded, shares
 
 # ---- Agreement of annotators
 
@@ -186,6 +186,12 @@ class AuditResult:
     decided: int
     asked: int
 
+    def shares(self) -> list[tuple[str, Share | None]]:
+        """Each share by its name, strata below the precision that they make up."""
+        strata = ((f"  {name}", share) for name, share in self.strata.items())
+        exact = ("precision, exact words", self.exact)
+        return [("precision", self.precision), *strata, exact, ("recall", self.recall)]
+
 
 def draw_audit(reviews: Sequence[PoolReview], version: str, settings: AuditSettings) -> Pool:
     """The pool of an audit of release `version`. Of a release with few reviews at most every second is read in full."""
@@ -203,22 +209,15 @@ def draw_audit(reviews: Sequence[PoolReview], version: str, settings: AuditSetti
         )
         if candidates:
             chosen.append(replace(review, candidates=candidates))
-    config = {
-        "kind": KIND,
-        "version": version,
-        "triplets": settings.triplets,
-        "reviews": settings.reviews,
-        "strata": dict(sorted(sizes.items())),
-    }
+    asked = {"triplets": settings.triplets, "reviews": settings.reviews}
+    config = {"kind": KIND, "version": version, **asked, "strata": dict(sorted(sizes.items()))}
     return _numbered(chosen, config, seed)
 
 
 def stratum_of(candidate: Candidate) -> str:
     """Polarity and whether the rules hold the triplet or models alone."""
-    return (
-        f"{candidate.triplet.polarity} of "
-        f"{'rules' if any(name == 'rules' for name, _ in candidate.sources) else 'models alone'}"
-    )
+    by_rules = any(name == "rules" for name, _ in candidate.sources)
+    return f"{candidate.triplet.polarity} of {'rules' if by_rules else 'models alone'}"
 
 
 def measure_audit(pool: Pool, final: Mapping[int, Label], complete: frozenset[int]) -> AuditResult:
@@ -292,15 +291,11 @@ def _numbered(reviews: Iterable[PoolReview], config: Mapping[str, object], seed:
     """Candidates in blinded order, numbered from 1."""
     numbered, at, digest = [], 1, hashlib.sha256(json.dumps([seed, config], sort_keys=True).encode())
     for n, review in enumerate(reviews, 1):
-        blinded = sorted(review.candidates, key=lambda candidate: draw(seed, review.key, name_of(candidate.triplet)))
-        candidates = tuple(replace(candidate, n=place) for place, candidate in enumerate(blinded, at))
+        candidates = number_blinded(seed, review.key, review.candidates, at)
         at += len(candidates)
         numbered.append(replace(review, n=n, candidates=candidates))
-        digest.update(
-            json.dumps(
-                [review.key, review.text, review.stratum, [name_of(candidate.triplet) for candidate in candidates]]
-            ).encode()
-        )
+        names = [name_of(candidate.triplet) for candidate in candidates]
+        digest.update(json.dumps([review.key, review.text, review.stratum, names]).encode())
     name = digest.hexdigest()
     return Pool(name[:ID_LENGTH], seed, "all", name, config, tuple(numbered))
 

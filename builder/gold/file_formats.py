@@ -54,6 +54,10 @@ def format_of(path: Path) -> LabelFormat:
 _SORTED = (
     "the row was edited or the sheet was sorted by one column alone: export again and fill in only the label columns"
 )
+_KEEP_POOL = (
+    "keep the column `pool` as it was exported; what `builder export` writes of a release is for other tools, "
+    "`builder gold annotate export` writes what comes back"
+)
 _ADD = (
     "leave `label` empty there and fill in aspect, opinion and polarity to add a triplet, or write none into `label`:"
     " nothing is missing"
@@ -92,14 +96,11 @@ class Checker:
     def checked(self, filled: Filled) -> CheckedAnswer:
         """The answer, or a `Fault`. InputError where the file is of another pool, ConfigError where nobody is named."""
         if filled.pool != self.pool.id:
-            raise InputError(
-                f"it belongs to pool {filled.pool!r}, not to {self.pool.id}" if filled.pool else "it names no pool",
-                where=filled.where,
-                fix="import it with --pool and --workdir of the pool it was exported from"
-                if filled.pool
-                else "keep the column `pool` as it was exported; what `builder export` writes of a release is for "
-                "other tools, `builder gold annotate export` writes what comes back",
-            )
+            what, fix = "it names no pool", _KEEP_POOL
+            if filled.pool:
+                what = f"it belongs to pool {filled.pool!r}, not to {self.pool.id}"
+                fix = "import it with --pool and --workdir of the pool it was exported from"
+            raise InputError(what, where=filled.where, fix=fix)
         review, candidate = self._named(filled)
         self._same(filled, review, candidate)
         label = self._label(filled, review, candidate)
@@ -122,9 +123,8 @@ class Checker:
             fix = f"candidates are 1 to {len(self._places)}; leave the numbers as exported"
             raise Fault(filled.where, f"no candidate {filled.n!r} in this pool", fix)
         if filled.review != place[0].key:
-            raise Fault(
-                filled.where, f"candidate {filled.n} belongs to review {place[0].key!r}, not {filled.review!r}", _SORTED
-            )
+            what = f"candidate {filled.n} belongs to review {place[0].key!r}, not {filled.review!r}"
+            raise Fault(filled.where, what, _SORTED)
         return place
 
     def _same(self, filled: Filled, review: PoolReview, candidate: Candidate | None) -> None:
@@ -136,11 +136,8 @@ class Checker:
         t = candidate.triplet
         for name, due in (("aspect", t.aspect.text), ("opinion", t.opinion.text), ("polarity", t.polarity)):
             if name in filled.shown and filled.shown[name].split() != due.split():
-                raise Fault(
-                    filled.where,
-                    f"the {name} is {filled.shown[name]!r}, that of candidate {filled.n} is {due!r}",
-                    _SORTED,
-                )
+                what = f"the {name} is {filled.shown[name]!r}, that of candidate {filled.n} is {due!r}"
+                raise Fault(filled.where, what, _SORTED)
 
     def _label(self, filled: Filled, review: PoolReview, candidate: Candidate | None) -> Label | None:
         name = filled.label.strip().upper()
@@ -154,9 +151,8 @@ class Checker:
             return Label(None, note=filled.note)
         verdict = next((known for known in VERDICTS if known == name), None)
         if verdict is None:
-            raise Fault(
-                filled.where, f"unknown label {filled.label!r}", f"write YY, YN, NX or {UNSURE}, or leave it empty"
-            )
+            fix = f"write YY, YN, NX or {UNSURE}, or leave it empty"
+            raise Fault(filled.where, f"unknown label {filled.label!r}", fix)
         right = self._polarity(filled.where, filled.polarity) if filled.polarity.strip() else None
         right = None if right == candidate.triplet.polarity and verdict != "YN" else right
         if right is not None and (verdict == "YY" or right == candidate.triplet.polarity):
@@ -179,17 +175,10 @@ class Checker:
         aspect, opinion = (_located(where, review, words) for words in given[:2])
         polarity = self._polarity(where, given[2])
         added = triplet(aspect, opinion, polarity)
-        known = next(
-            (
-                candidate
-                for candidate in review.candidates
-                if candidate.n is not None and candidate.triplet.key == added.key
-            ),
-            None,
-        )
-        if known is not None:
-            fix = "label that row YY instead"
-            raise Fault(where, f"({aspect.text}, {opinion.text}, {polarity}) is candidate {known.n}, not missing", fix)
+        for known in review.candidates:
+            if known.n is not None and known.triplet.key == added.key:
+                what = f"({aspect.text}, {opinion.text}, {polarity}) is candidate {known.n}, not missing"
+                raise Fault(where, what, "label that row YY instead")
         return added
 
     def _polarity(self, where: str, given: str) -> Polarity:
@@ -202,9 +191,8 @@ class Checker:
     def _once(self, filled: Filled, label: Label, name: str) -> None:
         before = self._seen.setdefault((name, filled.n), (label, filled.where))
         if before[0].answer != label.answer:
-            raise Fault(
-                filled.where, f"candidate {filled.n} has another label at {before[1]}", "keep one of the two rows"
-            )
+            what = f"candidate {filled.n} has another label at {before[1]}"
+            raise Fault(filled.where, what, "keep one of the two rows")
 
 
 def _located(where: str, review: PoolReview, given: str) -> Element:

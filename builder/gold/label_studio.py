@@ -16,18 +16,7 @@ from typing import Any
 from builder.core.errors import InputError
 from builder.core.files import parse_json
 from builder.core.records import POLARITIES, Span, Triplet
-from builder.gold.items import (
-    GUIDE,
-    UNSURE,
-    Fault,
-    Filled,
-    LabelItem,
-    Missing,
-    from_utf16,
-    label_text,
-    shown,
-    to_utf16,
-)
+from builder.gold.items import GUIDE, UNSURE, Fault, Filled, LabelItem, Missing, from_utf16, label_text, shown, to_utf16
 
 Json = dict[str, Any]
 Region = tuple[str, str, Span]

@@ -43,7 +43,11 @@ def make(chosen: Sequence[Review], proposals: Proposals, sources: Mapping[str, s
     pooled: list[PoolReview] = []
     at = 1
     for n, review in enumerate(chosen, 1):
-        candidates = _blinded(settings.seed, review, proposals.get(review.id, ()), at)
+        plain = [
+            Candidate(None, replace(proposed.triplet, source="", confidence=None), tuple(sorted(who)))
+            for proposed, who in proposals.get(review.id, ())
+        ]
+        candidates = number_blinded(settings.seed, review.key, plain, at)
         at += len(candidates)
         pooled.append(PoolReview(n, review.key, review.text, candidates, review.rating))
     config = {"n": settings.n, "sources": dict(sources)}
@@ -61,15 +65,10 @@ def draw(seed: int, *parts: object) -> bytes:
     return hashlib.sha256(json.dumps([seed, *parts]).encode()).digest()
 
 
-def _blinded(
-    seed: int, review: Review, proposals: Sequence[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]], at: int
-) -> tuple[Candidate, ...]:
-    plain = [
-        Candidate(None, replace(proposed.triplet, source="", confidence=None), tuple(sorted(who)))
-        for proposed, who in proposals
-    ]
-    plain.sort(key=lambda candidate: draw(seed, review.key, name_of(candidate.triplet)))
-    return tuple(replace(candidate, n=n) for n, candidate in enumerate(plain, at))
+def number_blinded(seed: int, key: str, candidates: Iterable[Candidate], first: int) -> tuple[Candidate, ...]:
+    """The candidates of a review in an order that says nothing, numbered from `first`."""
+    ordered = sorted(candidates, key=lambda candidate: draw(seed, key, name_of(candidate.triplet)))
+    return tuple(replace(candidate, n=n) for n, candidate in enumerate(ordered, first))
 
 
 def shares(sizes: Mapping[str, int], n: int) -> dict[str, int]:

@@ -111,12 +111,7 @@ def read_xlsx(path: Path) -> Iterator[Filled | Fault]:
 def _rows(items: Iterable[LabelItem]) -> Iterator[list[str]]:
     for item in items:
         review, candidate = item.review, item.candidate
-        start = [
-            item.pool,
-            "" if candidate is None else str(candidate.n),
-            review.key,
-            review.text,
-        ]
+        start = [item.pool, "" if candidate is None else str(candidate.n), review.key, review.text]
         if candidate is None:
             yield [*start, review.text, "", "", "", NONE if item.checked else "", *[""] * 6]
         else:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from itertools import pairwise
@@ -55,14 +56,10 @@ def read_label(answer: Mapping[str, Any], review: PoolReview, candidate: Candida
     )
     if verdict == "YY" and polarity is not None:
         raise ValueError("YY says that the polarity is right")
-    aspect, opinion = (read_spans(answer.get(name), review.text) for name in ("aspect", "opinion"))
-    return Label(
-        verdict,
-        polarity,
-        None if aspect == candidate.triplet.aspect.spans else aspect,
-        None if opinion == candidate.triplet.opinion.spans else opinion,
-        note,
-    )
+    given = (read_spans(answer.get(name), review.text) for name in ("aspect", "opinion"))
+    due = candidate.triplet.aspect.spans, candidate.triplet.opinion.spans
+    aspect, opinion = (None if spans == own else spans for spans, own in zip(given, due, strict=True))
+    return Label(verdict, polarity, aspect, opinion, note)
 
 
 def read_polarity(given: object) -> Polarity:
@@ -114,6 +111,9 @@ class DatabaseBook:
         self._checked = set() if adjudicate else gold.checked(connection, pool, annotator)
         self._added: dict[int, list[Candidate]] = {}
         self._places = list(self._list_places())
+        of_reviews = [review for review, _ in self._places]  # places of one review lie together
+        self._first = {review: place for place, review in reversed([*enumerate(of_reviews)])}
+        self._number = Counter(of_reviews)
         self._done = sum(self._is_done(place) for place in range(len(self._places)))
         self._moments = gold.moments(connection, pool, annotator)
 
@@ -268,9 +268,9 @@ class DatabaseBook:
     def _item(self, place: int) -> Json:
         i, candidate = self._places[place]
         review = self._reviews[i]
-        same = [p for p in self._around(place) if self._places[p][0] == i]
+        nth = place - self._first[i] + 1
         item: Json = {
-            "place": place, "text": review.text, "key": review.key, "of": len(same), "nth": same.index(place) + 1,
+            "place": place, "text": review.text, "key": review.key, "of": self._number[i], "nth": nth,
             "checked": i in self._checked, "missing": [show_candidate(added) for added in self._added[i]],
             "candidate": None, "done": self._is_done(place),
         }  # fmt: skip
@@ -279,15 +279,6 @@ class DatabaseBook:
         label = self._labels.get(candidate.id)
         item |= {"candidate": show_candidate(candidate), "label": None if label is None else asdict(label)}
         return item | {"said": self._disputes.get(candidate.id, "")}
-
-    def _around(self, place: int) -> range:
-        """Places of the same review, which lie together."""
-        i, start, end = self._places[place][0], place, place + 1
-        while start > 0 and self._places[start - 1][0] == i:
-            start -= 1
-        while end < len(self._places) and self._places[end][0] == i:
-            end += 1
-        return range(start, end)
 
 
 _WORK = frozenset({"label", "add", "check"})

@@ -54,9 +54,7 @@ def tell_story(connection: sqlite3.Connection, identifier: str, rules: Mapping[s
     Args:
         rules: what each rule is about, by its name.
     """
-    i, wanted = stories.find(connection, identifier)
-    story, judge = stories.review(connection, i), runs.judge(connection)
-    chosen = [triplet for triplet in story.triplets if wanted in (None, triplet.stored.id)]
+    story, judge, chosen = _find(connection, identifier)
     if not chosen:
         what = f"repeats {story.first}: see there" if story.first else "no source finds a triplet"
         what += "; released as an unverified negative" if story.negative else ""
@@ -68,9 +66,7 @@ def tell_story(connection: sqlite3.Connection, identifier: str, rules: Mapping[s
 
 def story_object(connection: sqlite3.Connection, identifier: str, rules: Mapping[str, str]) -> dict[str, object]:
     """The same for programs: the review with its triplets, each with the sentences and every step of its story."""
-    i, wanted = stories.find(connection, identifier)
-    story, judge = stories.review(connection, i), runs.judge(connection)
-    chosen = [history for history in story.triplets if wanted in (None, history.stored.id)]
+    story, judge, chosen = _find(connection, identifier)
     return {
         "review": story.key,
         "text": story.text,
@@ -89,6 +85,14 @@ def story_object(connection: sqlite3.Connection, identifier: str, rules: Mapping
             for history in chosen
         ],
     }
+
+
+def _find(connection: sqlite3.Connection, identifier: str) -> tuple[Story, str, list[TripletStory]]:
+    """A review, its judge, and those of its triplets that are asked for."""
+    i, wanted = stories.find(connection, identifier)
+    story = stories.review(connection, i)
+    chosen = [history for history in story.triplets if wanted in (None, history.stored.id)]
+    return story, runs.judge(connection), chosen
 
 
 def _tell(story: Story, history: TripletStory, rules: Mapping[str, str], judge: str) -> Iterator[str]:
@@ -170,15 +174,8 @@ def _list_details(story: Story, history: TripletStory) -> Iterable[str]:
     triplet = history.stored.triplet
     review = [f"id {story.key}", f"split {story.split}", *(f"{name} {value}" for name, value in story.facts)]
     yield "  review    " + ", ".join(review)
-    spans = {
-        "aspect": triplet.aspect,
-        "aspect_full": triplet.aspect_full,
-        "opinion": triplet.opinion,
-        "opinion_full": triplet.opinion_full,
-    }
-    shown = {name: element.spans for name, element in spans.items()} | (
-        {"owner": triplet.owner.spans} if triplet.owner else {}
-    )
+    parts = {name: getattr(triplet, name) for name in ("aspect", "aspect_full", "opinion", "opinion_full", "owner")}
+    shown = {name: element.spans for name, element in parts.items() if element}
     yield "  spans     " + json.dumps(shown, separators=(",", ":"))
     if triplet.opinion_full.text != triplet.opinion.text:
         yield f"  full      {triplet.opinion_full.text}"

@@ -40,74 +40,48 @@ _WORDS = {"POS": "positive", "NEG": "negative", "NEU": "neutral"}
 
 @dataclass(frozen=True, slots=True)
 class ReleaseOutcome:
-    """A release as a build ends with it. `reviews` are all in it, `labelled` those with a triplet, `gold` those of
-    gold; `ingest` counts the rows of the input, `places` those named and those of them in several splits.
-    """
+    """A release as a build ends with it, by its manifest."""
 
     path: Path
-    version: str
-    licensed: bool
-    reviews: int
-    labelled: int
-    gold: int
-    triplets: int
-    polarities: Mapping[str, int]
-    splits: Mapping[str, int]
-    ingest: Mapping[str, Any]
-    judged: bool
-    quality: str
-    places: Mapping[str, int] = field(default_factory=dict)
+    manifest: Mapping[str, Any]
 
-    def as_json(self) -> dict[str, object]:
-        """As plain values."""
+    def as_json(self) -> dict[str, Any]:
+        """What it holds, and its quality, as plain values."""
+        splits, statistics = self.manifest["splits"], list(self.manifest["statistics"].values())
+        polarities = Counter[str]()
+        for split in splits.values():
+            polarities.update(split["polarities"])
+        reviews = {name: split["reviews"] for name, split in splits.items()}
+        number = sum(reviews.values())
         return {
-            "release": str(self.path), "version": self.version, "reviews": self.reviews,
-            "reviews_with_triplets": self.labelled, "gold_reviews": self.gold, "triplets": self.triplets,
-            "polarities": dict(self.polarities), "splits": dict(self.splits), "quality": self.quality or None,
+            "release": str(self.path), "version": str(self.manifest["version"]), "reviews": number,
+            "reviews_with_triplets": number - sum(split["reviews_without_triplet"] for split in statistics),
+            "gold_reviews": sum(split["gold_reviews"] for split in statistics), "triplets": polarities.total(),
+            "polarities": dict(polarities), "splits": reviews, "quality": _quality(self.manifest) or None,
         }  # fmt: skip
 
     def lines(self) -> Iterator[str]:
         """Counts and quality, in sentences."""
-        shares = ", ".join(f"{self.polarities.get(name, 0):,} {word}" for name, word in _WORDS.items())
-        reviews = counted(self.reviews, "review")
-        yield f"{counted(self.triplets, 'triplet')} in {self.labelled:,} of {reviews}: {shares}."
-        rejected, repeated = self.ingest.get("rejected", 0), self.ingest.get("duplicates", 0)
+        made, ingest, places = self.as_json(), self.manifest["ingest"], self.manifest.get("places", {})
+        shares = ", ".join(f"{made['polarities'].get(name, 0):,} {word}" for name, word in _WORDS.items())
+        reviews = counted(made["reviews"], "review")
+        yield f"{counted(made['triplets'], 'triplet')} in {made['reviews_with_triplets']:,} of {reviews}: {shares}."
+        rejected, repeated = ingest.get("rejected", 0), ingest.get("duplicates", 0)
         if rejected or repeated:
-            rows = self.ingest["rows"]
             repeat = f"{repeated:,} {'repeats' if repeated == 1 else 'repeat'} another review"
             parts = [f"{rejected:,} could not be used"] * bool(rejected) + [repeat] * bool(repeated)
-            yield f"Of {counted(rows, 'row')}, {' and '.join(parts)}."
-        if apart := self.places.get("in_several_splits"):
-            named = counted(self.places["named"], "place")
+            yield f"Of {counted(ingest['rows'], 'row')}, {' and '.join(parts)}."
+        if apart := places.get("in_several_splits"):
+            named = counted(places["named"], "place")
             yield f"{apart:,} of {named} have reviews in several splits; --group-column keeps each in one."
-        if not self.judged:
+        if str(self.manifest["panel"]).startswith(NO_JUDGE):
             yield "The rules alone found them; no model judged them."
-        yield self.quality or "No gold labels were given, so quality is not measured."
+        yield made["quality"] or "No gold labels were given, so quality is not measured."
 
 
 def read_outcome(path: Path) -> ReleaseOutcome:
     """What the manifest of a release says; ReleaseError where it cannot be read."""
-    manifest: Mapping[str, Any] = reading.opened(path).manifest
-    polarities = Counter[str]()
-    for split in manifest["splits"].values():
-        polarities.update(split["polarities"])
-    statistics = list(manifest["statistics"].values())
-    reviews = sum(split["reviews"] for split in manifest["splits"].values())
-    return ReleaseOutcome(
-        path=path,
-        version=str(manifest["version"]),
-        licensed=bool(manifest["licence"]),
-        reviews=reviews,
-        labelled=reviews - sum(split["reviews_without_triplet"] for split in statistics),
-        gold=sum(split["gold_reviews"] for split in statistics),
-        triplets=sum(polarities.values()),
-        polarities=dict(polarities),
-        splits={name: split["reviews"] for name, split in manifest["splits"].items()},
-        ingest=manifest["ingest"],
-        judged=not str(manifest["panel"]).startswith(NO_JUDGE),
-        quality=_quality(manifest),
-        places=manifest.get("places", {}),
-    )
+    return ReleaseOutcome(path, reading.opened(path).manifest)
 
 
 def _quality(manifest: Mapping[str, Any]) -> str:

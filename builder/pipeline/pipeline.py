@@ -22,20 +22,8 @@ from builder.core.config import flat
 from builder.core.errors import ConfigError, did_you_mean
 from builder.core.machine import give_back
 from builder.language.lexicon.resources import Lexicon
-from builder.pipeline.builds import (
-    Build,
-    check_build,
-    check_unchanged,
-    data_digests,
-    dataset_of,
-    file_states,
-    named,
-    refuse_other_dataset,
-    refuse_other_shelf,
-    refuse_taken_name,
-    remember_build,
-    remembered,
-)
+from builder.pipeline import builds
+from builder.pipeline.builds import Build
 from builder.pipeline.context import Context
 from builder.release.reading import shelf_of
 from builder.store import db, runs
@@ -65,7 +53,7 @@ class Stage:
 STAGES: tuple[Stage, ...] = (
     Stage(
         name="ingest",
-        about="files of reviews, checked, hashed, split",
+        about="reading the reviews",
         reads=(),
         writes=("reviews", "rejected"),
         settings=("input.", "ingest."),
@@ -73,7 +61,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         name="annotate",
-        about="words, parts of speech, dependencies",
+        about="finding words and grammar",
         reads=("reviews",),
         writes=("annotations",),
         settings=("annotate.",),
@@ -81,7 +69,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         name="seed",
-        about="the rule engine's triplets",
+        about="finding triplets by rules",
         reads=("annotations",),
         writes=("proposals:rules",),
         settings=("rules.",),
@@ -89,7 +77,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         name="discriminate",
-        about="the YY / YN / NX judge and its verdicts",
+        about="judging them, if there is a judge",
         reads=("proposals:rules",),
         writes=("verdicts",),
         settings=("discriminate.", "seed", "threads", "shard", "profile", "device", "encoder.", "paper."),
@@ -97,7 +85,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         name="self_train",
-        about="Algorithm 1, variants A to E",
+        about="adding what models find, if any",
         reads=("proposals:rules", "verdicts"),
         writes=("training_sets", "proposals:models", "rounds"),
         settings=("self_train.", "seed", "threads", "shard", "profile", "device", "encoder.", "paper."),
@@ -105,7 +93,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         name="evaluate",
-        about="scores against gold",
+        about="scoring, by labels if there are any",
         reads=("proposals:rules", "proposals:models"),
         writes=("metrics",),
         settings=("evaluate.",),
@@ -113,7 +101,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         name="release",
-        about="an immutable, versioned dataset",
+        about="writing the dataset",
         reads=("training_sets", "metrics"),
         writes=("releases",),
         settings=("release.",),
@@ -155,24 +143,24 @@ def run(
     """
     for name in (until, *force):
         known_stage(name)
-    build = named(build)
-    check_build(build)
+    build = builds.named(build)
+    builds.check_build(build)
     lexicon, rules = build.folders.load_lexicon(), build.folders.load_rules()
     config = build.resolved.config
     due = STAGES[: 1 + [stage.name for stage in STAGES].index(until)]
     out_folder = shelf_of(build.out, build.name)
     if due[-1] is STAGES[-1]:
-        refuse_other_shelf(build)
-        refuse_taken_name(build, out_folder)
+        builds.refuse_other_shelf(build)
+        builds.refuse_taken_name(build, out_folder)
     with (
         db.lock(build.workdir),
         db.writing(build.workdir) as connection,
         shards.opened(config.engine, config.workers, config.scheduler) as crew,
     ):
         if not overwrite:
-            refuse_other_dataset(build)
-        remember_build(connection, build)
-        began, keys = file_states(build), stage_keys(build, lexicon)
+            builds.refuse_other_dataset(build)
+        builds.remember_build(connection, build)
+        began, keys = builds.file_states(build), stage_keys(build, lexicon)
         finished: list[Done] = []
         for stage in due:
             progress(len(finished), len(due), stage.name)
@@ -181,23 +169,16 @@ def run(
                 finished.append(Done(stage.name, before.counts, before.seconds, ran=False))
             else:
                 report(f"{stage.name}: {stage.about}")
-                context = Context(
-                    connection,
-                    config,
-                    build.workdir,
-                    build.inputs,
-                    out_folder,
-                    lexicon,
-                    rules,
-                    keys[stage.name],
-                    crew,
-                    build.folders,
-                )
+                words, key = (lexicon, rules), keys[stage.name]
+                places = build.workdir, build.inputs, out_folder
+                context = Context(connection, config, *places, *words, key, crew, build.folders)
                 forced = stage.name in force
-                finished.append(_run(stage, context, forced, lambda: check_unchanged(began, file_states(build))))
+                finished.append(
+                    _run(stage, context, forced, lambda: builds.check_unchanged(began, builds.file_states(build)))
+                )
             if stage is STAGES[0]:
                 with db.atomic(connection):
-                    runs.set_setting(connection, "dataset", json.dumps(dataset_of(build)))
+                    runs.set_setting(connection, "dataset", json.dumps(builds.dataset_of(build)))
             ended(finished[-1])
     progress(len(due), len(due), "done")
     return finished
@@ -213,7 +194,7 @@ def known_stage(name: str) -> str:
 
 def status(workdir: Path) -> list[tuple[Stage, str, runs.Run | None]]:
     """Each stage with `done`, `stale` (its inputs, config or code have changed since) or `due`."""
-    build = remembered(workdir)
+    build = builds.remembered(workdir)
     with db.reading(workdir) as connection:
         done = runs.runs(connection)
     keys = stage_keys(build, build.folders.load_lexicon()) if all(path.is_file() for path in build.inputs) else {}
@@ -228,7 +209,7 @@ def stage_keys(build: Build, lexicon: Lexicon) -> dict[str, str]:
     imports. A stage whose stored key differs is stale.
     """
     config = flat(build.resolved.config)
-    digests = data_digests(build, lexicon)
+    digests = builds.data_digests(build, lexicon)
     keys: dict[str, str] = {}
     for stage in STAGES:
         upstream = [keys[other.name] for other in STAGES if other.name in keys and set(stage.reads) & set(other.writes)]

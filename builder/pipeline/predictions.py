@@ -176,13 +176,6 @@ def score(
     return _spread(context, _shipped, folder, model.digest, _score, items, progress, "judging")
 
 
-def propose_sure(
-    context: Context, model: ShippedModel, folder: Path, progress: CharacterProgress, items: Iterable[Example]
-) -> Iterator[list[Proposal]]:
-    """What the model proposes for each item with the certainty that variant E needs."""
-    return _spread(context, _shipped, folder, model.digest, _sure, items, progress, "tagging")
-
-
 def _spread(
     context: Context,
     prepare: Callable[[Path, str, str], State],
@@ -304,12 +297,5 @@ def _answer(writer: Writer, items: list[Example]) -> list[tuple[str, float]]:
 
 
 def _score(model: ShippedModel, items: list[Example]) -> list[tuple[Shares, list[Proposal]]]:
-    return [(shares, _keep_certain(model, proposals)) for shares, proposals in model.read(items)]
-
-
-def _sure(model: ShippedModel, items: list[Example]) -> list[list[Proposal]]:
-    return [_keep_certain(model, proposals) for _, proposals in model.read(items)]
-
-
-def _keep_certain(model: ShippedModel, proposals: list[Proposal]) -> list[Proposal]:
-    return [proposal for proposal in proposals if proposal[0] >= model.limits.least]
+    least = model.limits.least
+    return [(shares, [pair for pair in proposals if pair[0] >= least]) for shares, proposals in model.read(items)]

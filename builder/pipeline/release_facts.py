@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,7 +30,7 @@ from builder.pipeline.layers import quality
 from builder.pipeline.release_reviews import train_source
 from builder.pipeline.release_rows import SplitDraft
 from builder.release import package
-from builder.release.diff import LEVELS, Diff, Shelf, bumped, changes, compare, compare_making
+from builder.release.diff import Diff, Shelf, bumped, changes, compare, compare_making
 from builder.release.manifest import Facts, LayerFacts, QualityFigure, SplitFacts, making, manifest, metric_name, sha256
 from builder.release.origin import SHIPPED, SHIPPED_JUDGE
 from builder.release.reading import Existing, existing, parse, parsed, versions
@@ -46,7 +46,7 @@ REASONS = (
 NO_JUDGE = "No model judged the triplets"
 _WITHOUT_EFFECT = (
     "workers", "engine", "scheduler", "evaluate.gold", "evaluate.gold_annotators", "evaluate.silver", "annotate.models",
-    "lexicons.dir", "rules.dir", "release.version", "release.bump", "release.max_drop", "release.drop_reason",
+    "lexicons.dir", "rules.dir", "release.version", "release.max_drop", "release.drop_reason",
     "release.date",
 )  # fmt: skip
 """Settings that do not change the data stay out of the manifest: the same data is the same bytes."""
@@ -124,17 +124,9 @@ def _compare(
 ) -> list[QualityFigure]:
     """Precision, recall and F1 of some labels by gold."""
     return [
-        QualityFigure(
-            metric_name(f"{result.metric.match} {part}"),
-            of,
-            by,
-            round(estimate.value, 4),
-            estimate.low and round(estimate.low, 4),
-            estimate.high and round(estimate.high, 4),
-        )
+        QualityFigure(metric_name(f"{result.metric.match} {part}"), of, by, value, low, high)
         for result in measure(gold, silver, (Metric("exact", "triplet"), Metric("lenient", "triplet")), Settings())
-        for part, name in (("P", "precision"), ("R", "recall"), ("F1", "f1"))
-        for estimate in (result.values[name],)
+        for part, value, low, high in result.rounded()
     ]
 
 
@@ -167,18 +159,13 @@ def _describe_split(context: Context, draft: SplitDraft, tally: Tally) -> SplitF
     if in_gold:
         source = "gold" if in_gold == count else f"gold, and {source} where there is none"
     annotations = [kind for kind, number in ((GOLD, in_gold), (SILVER, count - in_gold)) if number]
-    return SplitFacts(
-        draft.name,
-        source,
-        " and ".join(annotations) or SILVER,
-        count,
-        tally.counts["triplets"],
-        {polarity: tally.polarities[polarity] for polarity in POLARITIES},
-        tuple(
-            LayerFacts(name, layer.labelled_by, (held := tally.layers[name]).reviews, held.triplets, layer.annotators)
-            for name, layer in draft.layers.items()
-        ),
+    polarities: dict[str, int] = {polarity: tally.polarities[polarity] for polarity in POLARITIES}
+    layers = tuple(
+        LayerFacts(name, layer.labelled_by, (held := tally.layers[name]).reviews, held.triplets, layer.annotators)
+        for name, layer in draft.layers.items()
     )
+    annotation = " and ".join(annotations) or SILVER
+    return SplitFacts(draft.name, source, annotation, count, tally.counts["triplets"], polarities, layers)
 
 
 def _split_source(variant: str, last: int, name: str, judge: str) -> str:
@@ -195,70 +182,55 @@ def _split_source(variant: str, last: int, name: str, judge: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Numbering:
-    """A version with its parent and what changed since; date and reason come from a release that exists already."""
+    """A version with its parent and what changed since."""
 
     version: str
     parent: Existing | None
     diff: Diff | None
-    date: str = ""
-    reason: str = ""
+
+
+_OF_NUMBER = ("version", "parent", "parent_name", "date", "reason", "change")
+"""Keys of a manifest that say which release it is."""
+_OF_MAKING = ("builder", "config", "signatures", "folders", "files")
+"""Keys that say how it was made; the others say what its data are."""
 
 
 def settle_version(
     context: Context, folder: Path, content: package.Files, facts: Facts
 ) -> tuple[Path, package.Files, str]:
-    """Where the release goes, with all its files: the directory that holds just these already, the last one where it
+    """Where the release goes, with all its files: a directory that holds just these already, the last one where it
     holds these data and says the same of them, or a version that is free.
     """
-    settings = context.config.release
-    asked, ours = settings.version, existing(context.out, settings.name)
-    matching = list(_matching(context, folder, facts, package.digest(content)))
-    for numbering in matching:
-        target, files = context.out / f"v{numbering.version}", _list_files(facts, content, numbering)
-        if _holds(target, files):
-            return target, files, numbering.version
-        if numbering.version == asked:
-            raise ReleaseError(
-                "this version exists with other content",
-                where=str(target),
-                fix="a release is immutable: set release.version to a new one",
-            )
-    is_last = bool(matching) and matching[-1].version == _name(ours[-1])
-    if is_last and not asked and settings.bump == "auto" and _states_the_same(ours[-1], facts, content):
-        return ours[-1].path, {}, matching[-1].version
+    asked, ours = context.config.release.version, existing(context.out, context.config.release.name)
+    place, digest = context.out / f"v{asked}", package.digest(content)
+    known = [one for one in ours if (one.path == place if asked else _data_digest(one.path) == digest)]
+    found = next((one for one in known if _says(one, facts, content)), None)
+    if found is None and known and not asked and known[-1] is ours[-1] and _says(ours[-1], facts, content, _OF_MAKING):
+        found = ours[-1]
+    if found is not None:
+        return found.path, {}, str(_name(found))
+    if asked and place.exists():
+        fix = "a release is immutable: set release.version to a new one"
+        raise ReleaseError("this version exists with other content", where=str(place), fix=fix)
     numbering = _next(context, folder, facts)
     _refuse_drop(context, numbering)
-    undated = replace(facts, version=numbering.version, parent=_name(numbering.parent))
-    numbering = replace(numbering, date=_choose_date(context, manifest(undated, content)))
-    return context.out / f"v{numbering.version}", _list_files(facts, content, numbering), numbering.version
+    numbered = replace(facts, version=numbering.version, parent=_name(numbering.parent))
+    numbered = replace(
+        numbered, date=_choose_date(context, manifest(numbered, content)), reason=context.config.release.drop_reason,
+        change=numbering.diff.level if numbering.diff else "first",
+    )  # fmt: skip
+    changed = changes(numbered, numbering.diff, numbering.parent.path if numbering.parent else None)
+    return context.out / f"v{numbering.version}", package.whole(numbered, content, changed), numbering.version
 
 
-def _matching(context: Context, folder: Path, facts: Facts, digest: str) -> Iterator[_Numbering]:
-    """The releases that may be this very one: that of the version asked for, or all that hold the same data."""
-    ours, asked = existing(context.out, context.config.release.name), context.config.release.version
-    if asked and (target := context.out / f"v{asked}").exists() and not any(release.path == target for release in ours):
+def _says(release: Existing, facts: Facts, content: package.Files, ignored: tuple[str, ...] = ()) -> bool:
+    """Whether a release says what this one would, but for its number and what is ignored; a damaged one is an error."""
+    if faults := verify(release.path):
         raise ReleaseError(
-            "this version exists with other content", where=str(target), fix="set release.version to a new one"
+            f"this release is damaged: {faults[0]}", where=str(release.path), fix="remove it, then `builder resume`"
         )
-    for n, release in enumerate(ours):
-        version = str(release.manifest["version"])
-        if version == asked if asked else _data_digest(release.path) == digest:
-            parent = ours[n - 1] if n else None
-            date, reason = (str(release.manifest.get(key, "")) for key in ("date", "reason"))
-            yield _Numbering(version, parent, _diff(parent, version, folder, facts), date, reason)
-
-
-_OF_MAKING = (
-    "builder", "config", "signatures", "folders", "files", "version", "parent", "parent_name", "date", "reason",
-    "change",
-)  # fmt: skip
-"""Keys of a manifest that say how and when a release was made; the others say what its data are."""
-
-
-def _states_the_same(release: Existing, facts: Facts, content: package.Files) -> bool:
-    """Whether a release of the same data says of them what this one would."""
     before, now = dict(release.manifest), parse(manifest(facts, content))
-    return all(before.get(key) == now.get(key) for key in {*before, *now} - set(_OF_MAKING))
+    return all(before.get(key) == now.get(key) for key in {*before, *now} - {*_OF_NUMBER, *ignored})
 
 
 def _next(context: Context, folder: Path, facts: Facts) -> _Numbering:
@@ -270,22 +242,16 @@ def _next(context: Context, folder: Path, facts: Facts) -> _Numbering:
     parent = ours[-1] if ours else None
     change = _diff(parent, settings.version or "this build", folder, facts)
     if settings.version:
-        return _Numbering(settings.version, parent, change, reason=settings.drop_reason)
+        return _Numbering(settings.version, parent, change)
     taken = versions(context.out)
     if parent is None or change is None:
         number = bumped(taken[-1], "minor") if taken else (0, 1, 0)
-        return _Numbering(".".join(map(str, number)), None, None, reason=settings.drop_reason)
-    if settings.bump != "auto" and LEVELS.index(settings.bump) < LEVELS.index(change.level):
-        raise ReleaseError(
-            f"a {settings.bump} version of {_name(parent)} is asked for, but the changes are {change.level}",
-            where=str(context.out),
-            fix=f"use --bump auto or {change.level}; `builder versions diff` shows what changed",
-        )  # fmt: skip
-    number = bumped(parent.version, change.level if settings.bump == "auto" else settings.bump)
+        return _Numbering(".".join(map(str, number)), None, None)
+    number = bumped(parent.version, change.level)
     while number in taken:  # a release of another name
         number = bumped(number, "patch")
     version = ".".join(map(str, number))
-    return _Numbering(version, parent, replace(change, after=version), reason=settings.drop_reason)
+    return _Numbering(version, parent, replace(change, after=version))
 
 
 def _diff(parent: Existing | None, version: str, folder: Path, facts: Facts) -> Diff | None:
@@ -313,16 +279,6 @@ def _refuse_drop(context: Context, numbering: _Numbering) -> None:
         )
 
 
-def _list_files(facts: Facts, content: package.Files, numbering: _Numbering) -> package.Files:
-    numbered = replace(
-        facts, version=numbering.version, parent=_name(numbering.parent), date=numbering.date, reason=numbering.reason,
-        change=numbering.diff.level if numbering.diff else "first",
-    )  # fmt: skip
-    return package.whole(
-        numbered, content, changes(numbered, numbering.diff, numbering.parent.path if numbering.parent else None)
-    )
-
-
 def _choose_date(context: Context, undated_manifest: str) -> str:
     """The day of publication: as set, SOURCE_DATE_EPOCH, when this workdir first made this release, or today."""
     if context.config.release.date:
@@ -344,12 +300,3 @@ def _data_digest(release: Path) -> str:
     except OSError:
         return ""
     return sha256("".join(line for line in lines if line[66:].startswith("data/")).encode())
-
-
-def _holds(target: Path, files: package.Files) -> bool:
-    """Whether an existing release is this very one; a damaged one is an error."""
-    if faults := verify(target):
-        raise ReleaseError(
-            f"this release is damaged: {faults[0]}", where=str(target), fix="remove it, then `builder resume`"
-        )
-    return (target / "SHA256SUMS").read_bytes() == files["SHA256SUMS"]

@@ -12,8 +12,10 @@ One review as a release shows it: repaired, masked, in the wanted script, one op
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from heapq import merge
 from itertools import groupby
 from pathlib import Path
@@ -27,7 +29,6 @@ from builder.core.shards import Job
 from builder.engine.reader import to_view
 from builder.gold.metrics import Answer
 from builder.language.lexicon.categories import Categories
-from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.resources import Lexicon
 from builder.pipeline import judging
 from builder.pipeline.context import ArrivedWords, Context, pack_words, unpack_words
@@ -260,15 +261,10 @@ class BuiltRange(NamedTuple):
     normal: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Worker:
-    """What a worker keeps: all of the build's context but the connection, which it opens for each task."""
-
-    config: Config
-    workdir: Path
-    folders: Folders
-    lexicon: Lexicon
-    categories: Categories
+_Worker = tuple[Path, Callable[[sqlite3.Connection], Context], Categories]
+"""What a worker keeps: where the database lies, the build's context but for the connection, which it opens for each
+task, and the categories.
+"""
 
 
 def make_job(context: Context) -> Job[_Worker, SplitRange, BuiltRange]:
@@ -284,16 +280,17 @@ def train_source(context: Context) -> tuple[str, int]:
 
 def _prepare(config: Config, workdir: Path, words: ArrivedWords) -> _Worker:
     folders, lexicon = unpack_words(words)
-    return _Worker(config, workdir, folders, lexicon, Categories(lexicon))
+    make_context = partial(
+        Context, config=config, workdir=workdir, inputs=(), out=workdir, lexicon=lexicon, rules=(), key="",
+        folders=folders,
+    )  # fmt: skip
+    return workdir, make_context, Categories(lexicon)
 
 
 def _build(worker: _Worker, task: SplitRange) -> BuiltRange:
-    with uncollected(), db.reading(worker.workdir) as connection:
-        context = Context(
-            connection, worker.config, worker.workdir, inputs=(), out=worker.workdir, lexicon=worker.lexicon, rules=(),
-            key="", folders=worker.folders,
-        )  # fmt: skip
-        built = list(build_reviews(context, worker.categories, task))
+    workdir, make_context, categories = worker
+    with uncollected(), db.reading(workdir) as connection:
+        built = list(build_reviews(make_context(connection), categories, task))
         # All normal texts at the end: OpenCC takes longer for a text where other work came before it.
         return BuiltRange(built, [normal(review.text) if review.text else "" for review in built])
 

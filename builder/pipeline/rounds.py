@@ -84,9 +84,7 @@ def finish_round(
         if result.predictions is None:
             triplets.repeat(connection, rules, source)
         else:
-            rows = ((review, replace(triplet, rules=(), source=name)) for review, triplet in result.predictions)
-            while page := list(islice(rows, _PAGE)):
-                triplets.propose(connection, source, page)
+            _propose(context, source, name, result.predictions)
         if judge is not None:
             judge_new(context, judge, source, shown, result.verdicts)
         if rate is not None:
@@ -104,6 +102,13 @@ def finish_round(
         )  # fmt: skip
         runs.finish_round(connection, done)
     shown.close()
+
+
+def _propose(context: Context, source: int, name: str, predicted: Iterable[tuple[int, Triplet]]) -> None:
+    """Store what a model predicts, as it comes."""
+    rows = ((review, replace(triplet, rules=(), source=name)) for review, triplet in predicted)
+    while page := list(islice(rows, _PAGE)):
+        triplets.propose(context.connection, source, page)
 
 
 def judge_new(context: Context, judge: Judge, proposer: int, shown: ModelBar, known: NewVerdicts = _NONE) -> None:
@@ -233,8 +238,6 @@ def _run(context: Context, judge: Judge, name: str, template: Template, ids: lis
     predicted = predict_splits(asked, model, name, ids, shown, ("test",))
     with db.atomic(context.connection):
         source = triplets.source(context.connection, name, "model", model.digest)
-        rows = ((review, replace(triplet, rules=(), source=name)) for review, triplet in predicted)
-        while page := list(islice(rows, _PAGE)):
-            triplets.propose(context.connection, source, page)
+        _propose(context, source, name, predicted)
         judge_new(context, judge, source, shown)
     shown.close()

@@ -1,7 +1,7 @@
 """What `builder setup` says: about this installation, and about settings. Nothing is changed, and nothing is fetched.
 
 `diagnose` says what is there, what is missing, and the command that adds it. `commented_settings` is a settings file to
-begin with, `explained` what one setting means: key, type, default, and the docstring under its field.
+begin with, `list_settings` says what settings mean: key, default, values, and the docstring under the field.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import subprocess
 import sys
 import textwrap
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import groupby
@@ -33,7 +33,6 @@ from builder.core.settings import Config
 # ---- The installation
 
 State = Literal["ok", "missing", "broken"]
-_OLDEST = (3, 11)
 _ROOM = 5 << 30
 """Bytes that a build of some ten thousand reviews may need."""
 EXTRAS = {
@@ -87,7 +86,7 @@ def diagnose(folder: Path) -> Iterator[Diagnosis]:
     Args:
         folder: where a build would be; its disk is measured.
     """
-    yield _python()
+    yield Diagnosis("python", "ok", f"{platform.python_version()} in {sys.prefix}")
     yield Diagnosis("builder", "ok", f"{__version__} in {Path(__file__).resolve().parents[2]}")
     yield from _packages()
     yield _models()
@@ -97,13 +96,6 @@ def diagnose(folder: Path) -> Iterator[Diagnosis]:
     yield Diagnosis("processors", "ok", f"{os.cpu_count() or 1} cores{_memory()}")
     yield _disk(folder)
     yield _font()
-
-
-def _python() -> Diagnosis:
-    version = platform.python_version()
-    if sys.version_info < _OLDEST:
-        return Diagnosis("python", "broken", version, "install Python 3.11 or newer")
-    return Diagnosis("python", "ok", f"{version} in {sys.prefix}")
 
 
 def _packages() -> Iterator[Diagnosis]:
@@ -215,7 +207,6 @@ class SettingFacts:
     name: str
     default: object
     choices: tuple[object, ...]
-    kind: str
     sentence: str
 
     @property
@@ -243,8 +234,7 @@ def setting_facts(cls: type, section: str = "") -> Iterator[SettingFacts]:
         hint = hints[field.name]
         if not dataclasses.is_dataclass(hint):
             choices = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
-            kind = _KINDS.get(typing.get_origin(hint) or hint, "")
-            yield SettingFacts(section, field.name, default_of(field), choices, kind, sentences.get(field.name, ""))
+            yield SettingFacts(section, field.name, default_of(field), choices, sentences.get(field.name, ""))
     for field in dataclasses.fields(cls):
         hint = hints[field.name]
         if isinstance(hint, type) and dataclasses.is_dataclass(hint) and field.name != "given":
@@ -269,12 +259,6 @@ def default_of(field: dataclasses.Field[object]) -> object:
     return field.default_factory()
 
 
-_KINDS: dict[object, str] = {
-    int: "a whole number", float: "a number", str: "text", bool: "true or false", tuple: "a list of texts",
-    typing.Literal: "one of a list",
-}  # fmt: skip
-
-
 _HEAD = """\
 # Settings of builder. Each line shows a default; remove its # to change the value.
 # Use it:  builder build reviews.csv --config {name}
@@ -294,47 +278,24 @@ def commented_settings(name: str) -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def explained(key: str, others: Mapping[str, type]) -> Iterator[str]:
-    """What a setting means, in lines; those of a section, a line each.
+def list_settings(key: str, others: type) -> Iterator[tuple[str, str, str, str]]:
+    """Key, default, all values where there is a list of them, and sentence: of that `key`, or of all in that section,
+    or of every setting of a build where it is empty.
 
-    `others`: the settings of other commands than `builder build`. ConfigError for a key that there is not.
+    `others`: the settings of another command, which are known by their keys. ConfigError for a key that there is not.
     """
-    for command, settings in (("builder build", Config), *others.items()):
-        known = {fact.key: fact for fact in setting_facts(settings)}
-        if key in section_sentences(settings) and any(name.startswith(f"{key}.") for name in known):
-            yield section_sentences(settings)[key]
-            yield ""
-            within = [fact for fact in known.values() if fact.section == f"{key}."]
-            width = max(len(fact.key) for fact in within)
-            yield from (f"  {fact.key:<{width}}  {fact.sentence}" for fact in within)
-            return
-        if key in known:
-            yield from _fact_lines(known[key], command)
-            return
-    names = [fact.key for fact in setting_facts(Config)]
-    ending = [name for name in names if name.rpartition(".")[2] == key]
-    sections = {fact.section.rstrip(".") for fact in setting_facts(Config)} - {""}
-    near = did_you_mean(key, sections) or did_you_mean(key, names)
-    hint = f"did you mean {ending[0]}? " if ending else near
-    raise ConfigError(f"unknown setting {key!r}", fix=f"{hint}`builder setup config` lists all")
-
-
-def _fact_lines(fact: SettingFacts, command: str) -> Iterator[str]:
-    shown = written_value(fact.default)
-    yield f"{fact.key}: {fact.sentence}"
-    yield f"  value    {', '.join(map(written_value, fact.choices)) if fact.choices else fact.kind}"
-    yield f"  default  {shown}"
-    if command == "builder build":
-        section = f"[{fact.section[:-1]}] " if fact.section else ""
-        yield f"  in TOML  {section}{fact.name} = {shown}"
-        yield f"  or       {command} --set {fact.key}={_on_command_line(fact)}"
-    else:
-        yield f"  set it   {command} --set {fact.key}={_on_command_line(fact)}"
-
-
-def all_settings() -> Iterator[tuple[str, str, str]]:
-    """Key, default and sentence of every setting."""
-    return ((fact.key, written_value(fact.default), fact.sentence) for fact in setting_facts(Config))
+    known = [*setting_facts(Config), *(setting_facts(others) if key else ())]
+    found = [fact for fact in known if key in ("", fact.key) or fact.section == f"{key}."]
+    if not found:
+        names = [fact.key for fact in setting_facts(Config)]
+        ending = [name for name in names if name.rpartition(".")[2] == key]
+        sections = {name.partition(".")[0] for name in names if "." in name}
+        near = did_you_mean(key, sections) or did_you_mean(key, names)
+        hint = f"did you mean {ending[0]}? " if ending else near
+        raise ConfigError(f"unknown setting {key!r}", fix=f"{hint}`builder setup config` lists all")
+    for fact in found:
+        choices = ", ".join(map(written_value, fact.choices))
+        yield fact.key, written_value(fact.default), choices, fact.sentence
 
 
 def preset_rows(name: str) -> Iterator[tuple[str, str, str, str]]:
@@ -347,9 +308,3 @@ def preset_rows(name: str) -> Iterator[tuple[str, str, str, str]]:
 def _others(fact: SettingFacts) -> str:
     rest = [written_value(choice) for choice in fact.choices if choice != fact.default]
     return f"  # or {', '.join(rest)}" if rest else ""
-
-
-def _on_command_line(fact: SettingFacts) -> str:
-    """A value as a shell takes it: the quotes of TOML are for TOML."""
-    shown = written_value(fact.default)
-    return f"'{shown}'" if shown.startswith(('"', "[")) else shown

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from typing import Literal
 
@@ -198,6 +198,13 @@ class SystemScores:
     ceiling: float
     signature: str
     against: Difference | None = None
+
+    def rounded(self) -> Iterator[tuple[str, float, float | None, float | None]]:
+        """P, R and F1 with value and interval, to four places."""
+        for name, part in (("precision", "P"), ("recall", "R"), ("f1", "F1")):
+            value, *ends = astuple(self.values[name])
+            low, high = (None if end is None else round(end, 4) for end in ends)
+            yield part, round(value, 4), low, high
 
 
 def metrics(asked: Asked = "all", mode: Mode = "open") -> tuple[Metric, ...]:

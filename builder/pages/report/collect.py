@@ -102,13 +102,7 @@ def _places(rows: Iterable[tuple[str, str, str, int]], shows: Callable[[str], bo
         counted[place][polarity][aspects[aspect]] += times
     sums = {place: sum(opinions.total() for opinions in by.values()) for place, by in counted.items()}
     return [
-        (
-            place,
-            sums[place],
-            percent(by["POS"].total(), sums[place]),
-            _listing(by["POS"], shows),
-            _listing(by["NEG"], shows),
-        )
+        (place, sums[place], percent(by["POS"].total(), sums[place]), *(_listing(by[p], shows) for p in ("POS", "NEG")))
         for place, by in sorted(counted.items(), key=lambda item: (-sums[item[0]], item[0]))
     ]
 
@@ -168,14 +162,10 @@ def mistakes(yardsticks: list[Yardstick], final: Sequence[str], quote: Quote) ->
     counts = Table("mistakes", f"Mistakes by kind, by {yardstick.name}", columns, tuple(rows), note)
     examples = _examples(by_system[shown[-1]], quote)
     quoted = Table(
-        "mistake-examples",
-        f"Examples of mistakes, of {shown[-1]}",
-        ("kind", "review", "said", "gold"),
-        tuple(examples),
-        "Short reviews in which nothing has to be masked; up to three of a kind.",
-        "No short review has a mistake.",
-        look="examples",
-    )
+        "mistake-examples", f"Examples of mistakes, of {shown[-1]}", ("kind", "review", "said", "gold"),
+        tuple(examples), "Short reviews in which nothing has to be masked; up to three of a kind.",
+        "No short review has a mistake.", "examples",
+    )  # fmt: skip
     return Section("errors", title, lead, (counts, quoted))
 
 
@@ -245,18 +235,10 @@ def analyse_rules(
     right, known = _judged(connection, yardstick)
     kept = released.by_rule(connection)
     cells: list[tuple[Cell, ...]] = [
-        (
-            row.rule,
-            percent(row.hits, opinions),
-            percent(row.overlaps, opinions),
-            percent(row.conflicts, opinions),
-            row.yields,
-            kept.get(row.rule),
-            known[row.rule] or None,
-            percent(right[row.rule], known[row.rule]) if known[row.rule] else None,
-        )
-        for row in rows
-    ]
+        (row.rule, *(percent(number, opinions) for number in (row.hits, row.overlaps, row.conflicts)), row.yields,
+         kept.get(row.rule), judged or None, percent(right[row.rule], judged) if judged else None)
+        for row, judged in ((row, known[row.rule]) for row in rows)
+    ]  # fmt: skip
     columns = ("rule", "coverage %", "overlap %", "conflict %", "decides", "released", "judged", "accuracy %")
     by = f"Accuracy: the share that is right by {yardstick.name}." if yardstick else "Accuracy is not known: no gold."
     note = (
@@ -299,15 +281,8 @@ def collect(
     """
     measured = yardsticks.find_yardsticks(connection)
     scores, head = quality.score_all(measured, yardsticks.final_systems(connection), settings)
-    scores = replace(
-        scores,
-        tables=(
-            quality.stated(connection),
-            *scores.tables[:-1],
-            quality.templates(connection, settings),
-            *scores.tables[-1:],
-        ),
-    )
+    stated, templates = quality.stated(connection), quality.templates(connection, settings)
+    scores = replace(scores, tables=(stated, *scores.tables[:-1], templates, *scores.tables[-1:]))
     analysis = analyse_rules(connection, engine, lexicon, measured)
     audited = quality.audit(connection)
     sections = (
@@ -347,28 +322,22 @@ def _quote(connection: sqlite3.Connection, key: str) -> str | None:
     return None if not text or privacy.mask(text, [place] if place else []).masks else text
 
 
+_COVERED = "reviews with a triplet"
+
+
 def _tiles(connection: sqlite3.Connection, head: tuple[float, str] | None) -> tuple[tuple[str, str], ...]:
     done = runs.runs(connection)
     out = released.totals(connection)
     if out["reviews"]:
-        reviews, triplets, aspects, opinions, covered = (
-            out[name] for name in ("reviews", "triplets", "aspects", "opinions", "reviews with a triplet")
-        )
-        names = (
-            "released reviews",
-            "released triplets",
-            "aspects in them",
-            "opinions in them",
-            "of released reviews have a triplet",
-        )
+        counts, covered = [out[name] for name in ("reviews", "triplets", "aspects", "opinions")], out[_COVERED]
+        names = ["released reviews", "released triplets", "aspects in them", "opinions in them"]
+        share = "of released reviews have a triplet"
     else:
-        triplets, aspects, opinions, covered = asked.totals(connection)
-        reviews = int(done["ingest"].counts["reviews"]) if "ingest" in done else 0
-        names = ("distinct reviews", "candidate triplets", "aspects", "opinions", "of reviews have a candidate")
-    tiles = [
-        (f"{number:,}", name) for number, name in zip((reviews, triplets, aspects, opinions), names[:4], strict=True)
-    ]
-    tiles += [(f"{100 * covered / max(1, reviews):.0f}%", names[4])]
+        *counts, covered = asked.totals(connection)
+        counts = [int(done["ingest"].counts["reviews"]) if "ingest" in done else 0, *counts]
+        names, share = ["distinct reviews", "candidate triplets", "aspects", "opinions"], "of reviews have a candidate"
+    tiles = [(f"{number:,}", name) for number, name in zip(counts, names, strict=True)]
+    tiles += [(f"{percent(covered, counts[0]):.0f}%", share)]
     tiles += [(f"{head[0]:.1f}", head[1])] if head else []
     tiles += [(spoken_seconds(sum(run.seconds for run in done.values())), "computing time")]
     return tuple(tiles)
@@ -388,6 +357,5 @@ def _collect_examples(connection: sqlite3.Connection, number: int) -> Section:
         "among short reviews with two to five triplets, those with several polarities first; nothing in them needs "
         "masking."
     )
-    return Section(
-        "examples", "Examples", lead if shown else "No review with two to five triplets yet.", examples=tuple(shown)
-    )
+    lead = lead if shown else "No review with two to five triplets yet."
+    return Section("examples", "Examples", lead, examples=tuple(shown))

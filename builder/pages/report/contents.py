@@ -5,12 +5,12 @@ In: the open database. Out: sections of tables.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import Counter
 
 from builder.core.wording import counted
 from builder.pages.report.blocks import Cell, Section, Table, percent, whole_number
+from builder.pages.report.process import read_config
 from builder.pages.report.yardsticks import final_systems
 from builder.reviews import masking as privacy
 from builder.store import released, runs
@@ -26,26 +26,15 @@ def in_and_out(connection: sqlite3.Connection) -> Section:
     counts = done["ingest"].counts if "ingest" in done else {}
     rows: list[tuple[Cell, ...]] = []
     if counts:
-        rows = [("rows read", whole_number(counts["rows"]), 100.0)]
-        stored = [
-            ("rejected", counts["rejected"]),
-            ("repeat another review", counts["duplicates"]),
-            ("distinct reviews", counts["reviews"]),
-        ]
-        rows += [(name, whole_number(n), percent(whole_number(n), whole_number(counts["rows"]))) for name, n in stored]
-        covered = asked.totals(connection)[3]
-        rows += [("with a candidate triplet", covered, percent(covered, whole_number(counts["rows"])))]
-        out = released.totals(connection)
+        names = {"rows read": "rows", "rejected": "rejected", "repeat another review": "duplicates"}
+        numbers = {name: counts[key] for name, key in {**names, "distinct reviews": "reviews"}.items()}
+        numbers["with a candidate triplet"], out = asked.totals(connection)[3], released.totals(connection)
         shown = ("reviews", "reviews with a triplet", "unverified negatives") if out["reviews"] else ()
-        rows += [(f"released {name}", out[name], percent(out[name], whole_number(counts["rows"]))) for name in shown]
-    flow = Table(
-        "in-and-out",
-        "From rows to reviews with triplets",
-        ("step", "number", "percent of rows"),
-        tuple(rows),
-        look="bars",
-        missing="Nothing ingested yet: `builder build`.",
-    )
+        numbers |= {f"released {name}": out[name] for name in shown}
+        whole = whole_number(counts["rows"])
+        rows = [(name, whole_number(n), percent(whole_number(n), whole)) for name, n in numbers.items()]
+    columns, missing = ("step", "number", "percent of rows"), "Nothing ingested yet: `builder build`."
+    flow = Table("in-and-out", "From rows to reviews with triplets", columns, tuple(rows), missing=missing, look="bars")
     left = [
         (f"{stage}: {reason}", n, "rows" if stage == "ingest" else "triplets")
         for stage, reason, n in asked.rejected(connection)
@@ -56,17 +45,10 @@ def in_and_out(connection: sqlite3.Connection) -> Section:
         "Nothing is lost: rejected rows stay in the table `rejected` with their text, duplicates in `reviews` with "
         "the first of them."
     )
-    columns = ("stage: reason", "number", "of")
-    rejected = Table(
-        "rejects", "What was left out, by stage and reason", columns, tuple(left), note, "Nothing was left out."
-    )
-    lead = _lead_in(counts)
-    return Section(
-        "in-and-out",
-        "What went in, what came out",
-        lead,
-        (flow, rejected, _distribution(connection)),
-    )
+    title, columns = "What was left out, by stage and reason", ("stage: reason", "number", "of")
+    rejected = Table("rejects", title, columns, tuple(left), note, "Nothing was left out.")
+    tables = (flow, rejected, _distribution(connection))
+    return Section("in-and-out", "What went in, what came out", _lead_in(counts), tables)
 
 
 def _lead_in(counts: runs.Counts) -> str:
@@ -80,11 +62,12 @@ def _lead_in(counts: runs.Counts) -> str:
 
 
 _UNRELEASED = "Nothing released yet: `builder run release`."
+_NO_TRIPLETS = "No triplets yet: `builder run seed`."
 
 
 def _distribution(connection: sqlite3.Connection) -> Table:
     """Table 7: the reviews of each split and layer of the release, what proposed their triplets, and who labelled."""
-    config = json.loads(runs.setting(connection, "build") or "{}").get("config", {})
+    config = read_config(connection)
     variant = config.get("release.train_source") or (config.get("self_train.variants") or ["E"])[0]
     judge = runs.judge(connection)
     together = f"rules and {judge}" if judge else "rules"
@@ -99,7 +82,7 @@ def _distribution(connection: sqlite3.Connection) -> Table:
         rows.append((split, annotation, reviews, number, sources.get(split, union), labelled_by or "-"))
     columns = ("split", "layer", "reviews", "triplets", "source", "golden answer by")
     title = "Table 7 of the paper: the dataset"
-    return Table("table-7", title, columns, tuple(rows), missing="" if rows else _UNRELEASED)
+    return Table("table-7", title, columns, tuple(rows), missing=_UNRELEASED)
 
 
 def triplets(connection: sqlite3.Connection) -> Section:
@@ -109,60 +92,36 @@ def triplets(connection: sqlite3.Connection) -> Section:
     for name, _, *numbers in by_source:
         kept = whole.setdefault(str(name), [0] * 5)
         whole[str(name)] = [a + whole_number(b) for a, b in zip(kept, numbers, strict=True)]
-    columns = ("source", "reviews", "triplets", "POS", "NEG", "NEU")
+    counted_columns = ("reviews", "triplets", "POS", "NEG", "NEU")
+    by_split, by_name, missing = ("split", *counted_columns), ("source", *counted_columns), _NO_TRIPLETS
     rows: tuple[tuple[Cell, ...], ...] = tuple((name, *numbers) for name, numbers in whole.items())
-    sources = Table(
-        "by-source",
-        "Candidates by source and polarity",
-        columns,
-        rows,
-        look="polarity",
-        missing="No triplets yet: `builder run seed`.",
-    )
+    sources = Table("by-source", "Candidates by source and polarity", by_name, rows, missing=missing, look="polarity")
     kinds = {source.name: source.kind for source in asked.sources(connection)}
     split: tuple[tuple[Cell, ...], ...] = tuple(row[1:] for row in by_source if kinds[str(row[0])] == "rules")
     note = "The rules' triplets: what a discriminator and a first model learn from, where they are trained."
-    table_2 = Table(
-        "table-2",
-        "Table 2 of the paper: reviews and triplets by split",
-        ("split", *columns[1:]),
-        split,
-        note=note,
-        look="polarity",
-        missing=sources.missing,
-    )
+    title = "Table 2 of the paper: reviews and triplets by split"
+    table_2 = Table("table-2", title, by_split, split, note, missing, "polarity")
     rules = next((source for source in asked.sources(connection) if source.kind == "rules"), None)
-    by_number = (
-        tuple((whole_number(n), whole_number(many)) for n, many in asked.per_review(connection, rules.id))
-        if rules
-        else ()
-    )
-    rows_out = tuple(released.by_polarity(connection))
-    release = Table(
-        "released", "Released triplets by split and polarity", ("split", *columns[1:]), rows_out,
-        look="polarity", missing=_UNRELEASED,
-    )  # fmt: skip
+    by_number = asked.per_review(connection, rules.id) if rules else []
+    title, rows_out = "Released triplets by split and polarity", tuple(released.by_polarity(connection))
+    release = Table("released", title, by_split, rows_out, missing=_UNRELEASED, look="polarity")
     number, aspects, opinions, covered = asked.totals(connection)
     out = released.totals(connection)["triplets"]
     outcome = f"; {out:,} of them are released" if out else "; nothing is released yet"
     lead = (
         f"{counted(number, 'different candidate')} in {counted(covered, 'review')}, with "
-        f"{counted(aspects, 'different aspect')} and "
-        f"{counted(opinions, 'different opinion')}, from all sources together{outcome}."
+        f"{counted(aspects, 'different aspect')} and {counted(opinions, 'different opinion')}, from all sources "
+        f"together{outcome}."
     )
-    return Section(
-        "triplets",
-        "Triplets: released, and proposed",
-        lead,
-        (release, sources, table_2, *([_count_per_review(by_number)] if len(by_number) > 1 else [])),
-    )
+    tables = (release, sources, table_2, *([_count_per_review(by_number)] if len(by_number) > 1 else []))
+    return Section("triplets", "Triplets: released, and proposed", lead, tables)
 
 
-def _count_per_review(reviews_by_number: tuple[tuple[int, int], ...]) -> Table:
+def _count_per_review(reviews_by_number: asked.Rows) -> Table:
     """Ten and more together."""
     bins = Counter[int]()
     for n, many in reviews_by_number:
-        bins[min(n, 10)] += many
+        bins[min(whole_number(n), 10)] += whole_number(many)
     rows = tuple((f"with {n}{' or more' if n == 10 else ''}", many) for n, many in sorted(bins.items()))
     return Table("per-review", "Triplets of the rules per review", ("reviews", "number"), rows, look="bars")
 

@@ -11,6 +11,7 @@ import json
 import sqlite3
 from collections import Counter, defaultdict
 from pathlib import PurePath
+from typing import Any
 
 from builder.core.records import VERDICTS
 from builder.pages.report.blocks import Cell, Section, Table, percent, spoken_seconds
@@ -29,18 +30,10 @@ def growth(connection: sqlite3.Connection) -> Section:
     """Figure 7: the training set of every variant, round by round."""
     rounds = runs.rounds(connection)
     rows = tuple(
-        (
-            f"{done.variant}{done.round}",
-            done.reviews,
-            done.triplets,
-            done.predicted,
-            done.accepted,
-            done.added,
-            percent(done.accepted, done.predicted),
-            round(done.seconds, 1),
-        )
+        (f"{done.variant}{done.round}", done.reviews, done.triplets, done.predicted, done.accepted, done.added,
+         percent(done.accepted, done.predicted), round(done.seconds, 1))
         for done in rounds
-    )
+    )  # fmt: skip
     columns = ("model", "reviews", "triplets in S", "proposed", "accepted", "new", "accepted %", "seconds")
     note = (
         "S: the training set. Round 0 takes the rules' triplets (A and C: those the discriminator calls YY); later "
@@ -81,71 +74,48 @@ def contribution(connection: sqlite3.Connection, analysis: Table) -> Section:
     ordered = sorted(used.items(), key=lambda item: (-item[1][0], item[0]))
     rows: list[tuple[Cell, ...]] = [(name, uses, words) for name, (uses, words) in ordered[:_MOST_FILES]]
     if rest := ordered[_MOST_FILES:]:
-        rows.append(
-            (f"{len(rest)} other files", sum(uses for _, (uses, _) in rest), sum(words for _, (_, words) in rest))
-        )
+        uses, words = (sum(column) for column in zip(*(counts for _, counts in rest), strict=True))
+        rows.append((f"{len(rest)} other files", uses, words))
     columns = ("file", "uses", "different entries")
     note = "Each rule triplet uses an aspect and an opinion."
     lexicons = Table("by-lexicon", "Uses of the lexicons, by file", columns, tuple(rows), note, missing, "bars")
-    return Section(
-        "contribution",
-        "Rules and lexicons",
-        "Which rule paired aspect and opinion, and which lexicon file knew the words.",
-        (kept, analysis, lexicons),
-    )
+    lead = "Which rule paired aspect and opinion, and which lexicon file knew the words."
+    return Section("contribution", "Rules and lexicons", lead, (kept, analysis, lexicons))
 
 
 def running(connection: sqlite3.Connection, lexicon: str) -> Section:
     """Times of the stages, settings, and the signature of whatever changes a result."""
     done = runs.runs(connection)
     rows = tuple((run.stage, round(run.seconds, 1), run.finished, describe_counts(run.counts)) for run in done.values())
-    times = Table(
-        "times",
-        "Stages",
-        ("stage", "seconds", "finished (UTC)", "counts"),
-        rows,
-        missing="No stage is finished: `builder status`.",
-    )
+    columns = ("stage", "seconds", "finished (UTC)", "counts")
+    times = Table("times", "Stages", columns, rows, missing="No stage is finished: `builder status`.")
     signed = [(run.name, run.kind, run.signature) for run in asked.sources(connection)]
     signed += [("words", "annotations", backend)] if (backend := reviews.backend(connection)) else []
     signed += [("lexicons", "of this report", lexicon)]
     signed += [(str(version), "release", str(digest)) for version, digest in asked.releases(connection)]
-    signatures = Table(
-        "signatures",
-        "Signatures",
-        ("of", "kind", "signature"),
-        tuple(signed),
-        note="Two builds with the same signatures hold the same triplets.",
-        look="signatures",
+    note = "Two builds with the same signatures hold the same triplets."
+    signatures = Table("signatures", "Signatures", ("of", "kind", "signature"), tuple(signed), note, look="signatures")
+    kept = ((key, json.dumps(value, ensure_ascii=False)) for key, value in sorted(read_config(connection).items()))
+    inputs = json.loads(runs.setting(connection, "build") or "{}").get("inputs", [])
+    shown = (  # what changes the result; paths of the machine stay out, file names are kept
+        *(("input", PurePath(path).name) for path in inputs),
+        *((key, value) for key, value in kept if key.startswith(_KEPT_SETTINGS)),
     )
-    settings = Table(
-        "settings",
-        "Settings",
-        ("setting", "value"),
-        tuple(_settings(connection)),
-        look="signatures",
-        missing="No build was begun here.",
-    )
-    total = sum(run.seconds for run in done.values())
-    return Section(
-        "running", "How it was made", f"It took {spoken_seconds(total)} in all.", (times, signatures, settings)
-    )
+    missing = "No build was begun here."
+    settings = Table("settings", "Settings", ("setting", "value"), shown, missing=missing, look="signatures")
+    lead = f"It took {spoken_seconds(sum(run.seconds for run in done.values()))} in all."
+    return Section("running", "How it was made", lead, (times, signatures, settings))
 
 
-def _settings(connection: sqlite3.Connection) -> list[tuple[Cell, ...]]:
-    """What changes the result; paths of the machine stay out, file names are kept."""
+def read_config(connection: sqlite3.Connection) -> dict[str, Any]:
+    """The settings, by dotted key, of the build that the working directory was made by."""
     build = json.loads(runs.setting(connection, "build") or "{}")
-    rows: list[tuple[Cell, ...]] = [("input", PurePath(path).name) for path in build.get("inputs", [])]
-    for key, value in sorted(build.get("config", {}).items()):
-        if key.startswith(_KEPT_SETTINGS):
-            rows.append((key, json.dumps(value, ensure_ascii=False)))
-    return rows
+    return dict(build.get("config", {}))
 
 
 def config(connection: sqlite3.Connection, key: str, default: str) -> str:
-    """A setting of the build that the working directory was made by."""
-    build = json.loads(runs.setting(connection, "build") or "{}")
-    return str(build.get("config", {}).get(key) or default)
+    """One of them."""
+    return str(read_config(connection).get(key) or default)
 
 
 def describe_counts(counts: runs.Counts) -> str:
@@ -175,23 +145,16 @@ def discriminator(connection: sqlite3.Connection, yardsticks: list[Yardstick]) -
         note="Counted by section 3.3.2: each rule triplet as YY, once more with a wrong polarity as YN, and twice as "
             "many unpaired aspects and opinions as NX. Words that stand twice in a review count once.",
     )  # fmt: skip
-    rows = (
-        [(*row, 100.0 * int(row[2] or 0) / max(1, int(row[1] or 0))) for row in asked.accepted(connection, judge.id)]
-        if judge
-        else []
+    shown = {*(source.name for source in asked.sources(connection) if source.kind == "gold")}
+    shown |= {*final_systems(connection)}
+    rows = tuple(
+        (*row, percent(int(row[2] or 0), int(row[1] or 0)))
+        for row in (asked.accepted(connection, judge.id) if judge else ())
+        if row[0] in shown
     )
-    shown = [
-        *(source.name for source in asked.sources(connection) if source.kind == "gold"),
-        *final_systems(connection),
-    ]
-    rows = [row for row in rows if row[0] in shown]
-    verdicts = Table(
-        "verdicts",
-        f"What the {runs.judge(connection) or 'discriminator'} says, by who proposed",
-        ("source", "judged", "YY", "YN", "NX", "abstained", "YY %"),
-        tuple(rows),
-        missing=NO_JUDGE,
-    )
+    title = f"What the {runs.judge(connection) or 'discriminator'} says, by who proposed"
+    columns = ("source", "judged", "YY", "YN", "NX", "abstained", "YY %")
+    verdicts = Table("verdicts", title, columns, rows, missing=NO_JUDGE)
     tables = [verdicts, table_1]
     for number, yardstick in enumerate((yardstick for yardstick in yardsticks if yardstick.quality), start=1):
         tables += [_confusion(yardstick, number)]
@@ -199,15 +162,8 @@ def discriminator(connection: sqlite3.Connection, yardsticks: list[Yardstick]) -
         _labelling(pool, number) for number, pool in enumerate(gold.labelled_pools(connection), start=1) if pool.final
     ]
     if len(tables) == 2:
-        tables.append(
-            Table(
-                "figure-6",
-                "Figure 6 of the paper: the discriminator against people",
-                ("people say",),
-                (),
-                missing=NO_GOLD,
-            )
-        )
+        title = "Figure 6 of the paper: the discriminator against people"
+        tables.append(Table("figure-6", title, ("people say",), (), missing=NO_GOLD))
         tables.append(Table("table-4", "Table 4 of the paper: labelling methods", ("method",), (), missing=NO_GOLD))
     lead = (
         "YY: the opinion describes the aspect, with this polarity. YN: another polarity. NX: it does not describe it."
@@ -230,15 +186,8 @@ def _confusion(yardstick: Yardstick, number: int) -> Table:
     )
     columns = (f"{yardstick.name} say", *(f"discriminator {label or 'abstains'}" for label in shown))
     name = "figure-6" + ("" if number == 1 else f"-{number}")
-    return Table(
-        name,
-        f"Figure 6 of the paper: the discriminator by {yardstick.name}",
-        columns,
-        rows if yardstick.verdicts else (),
-        note=note,
-        look="matrix",
-        missing="" if yardstick.verdicts else NO_JUDGE,
-    )
+    title = f"Figure 6 of the paper: the discriminator by {yardstick.name}"
+    return Table(name, title, columns, rows if yardstick.verdicts else (), note, NO_JUDGE, "matrix")
 
 
 def _of(part: int, whole: int) -> str:
@@ -260,22 +209,13 @@ def _labelling(pool: LabelPool, number: int) -> Table:
         count = Counter(label for label, _ in both)
         pair = sum((label == "NX") == (due == "NX") for label, due in both)
         whole = sum(label == due for label, due in both)
-        rows.append(
-            (
-                name,
-                pool.kinds.get(name, ""),
-                len(both),
-                *(count[label] for label in VERDICTS),
-                100.0 * pair / max(1, len(both)),
-                100.0 * whole / max(1, len(both)),
-            )
-        )
+        shares = percent(pair, len(both)), percent(whole, len(both))
+        rows.append((name, pool.kinds.get(name, ""), len(both), *(count[label] for label in VERDICTS), *shares))
     columns = ("method", "kind", "labels", "YY", "YN", "NX", "(a, o) right %", "(a, o, p) right %")
     note = (
         "Against what people decided (adjudicated, else the majority). (a, o): whether there is a pair; (a, o, p): "
         "the very label."
     )
     name = "table-4" + ("" if number == 1 else f"-{number}")
-    return Table(
-        name, f"Table 4 of the paper: labelling methods on pool {pool.pool.id}", columns, tuple(rows), note=note
-    )
+    title = f"Table 4 of the paper: labelling methods on pool {pool.pool.id}"
+    return Table(name, title, columns, tuple(rows), note)

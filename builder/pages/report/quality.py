@@ -17,7 +17,7 @@ from builder.gold.metrics import micro
 from builder.gold.metrics.scores import Metric
 from builder.gold.metrics.systems import Settings, SystemScores, measure, together
 from builder.language.lexicon.resources import Lexicon
-from builder.pages.report.blocks import Cell, Section, Table
+from builder.pages.report.blocks import Cell, Section, Table, percent
 from builder.pages.report.yardsticks import NO_GOLD, Answers, Yardstick, answers, final_systems
 from builder.pipeline.layers import measured
 from builder.pipeline.rounds import TEMPLATE_SOURCES
@@ -29,16 +29,10 @@ from builder.store import report as asked
 def stated(connection: sqlite3.Connection) -> Table:
     """What the release's card says of quality by gold reviews."""
     figures = of_manifest(asked.figures(connection))
-    rows = tuple(
-        (figure.figure, figure.value, interval(figure.low, figure.high), figure.of, figure.by) for figure in figures
-    )
-    return Table(
-        "release-by-gold",
-        "The release by gold reviews",
-        ("figure", "percent", "95% interval", "of", "judged by"),
-        rows,
-        missing="No gold reviews here: `evaluate.gold` names them.",
-    )
+    rows = tuple((one.figure, one.value, interval(one.low, one.high), one.of, one.by) for one in figures)
+    columns = ("figure", "percent", "95% interval", "of", "judged by")
+    missing = "No gold reviews here: `evaluate.gold` names them."
+    return Table("release-by-gold", "The release by gold reviews", columns, rows, missing=missing)
 
 
 def score_all(
@@ -61,14 +55,9 @@ def score_all(
             head = measured[2].values["f1"].value, f"lenient F1 of {name} by {yardstick.name}"
     quality = any(yardstick.quality for yardstick in yardsticks)
     if signed_scores:
+        columns = ("score", "signature")
         tables.append(
-            Table(
-                "score-signatures",
-                "Signatures of the scores",
-                ("score", "signature"),
-                tuple(signed_scores),
-                look="signatures",
-            )
+            Table("score-signatures", "Signatures of the scores", columns, tuple(signed_scores), look="signatures")
         )
     if not tables:
         tables = [Table("table-5", "Table 5 of the paper: systems by gold", ("system", "F1"), (), missing=NO_GOLD)]
@@ -85,18 +74,9 @@ def audit(connection: sqlite3.Connection) -> Section:
     result = measured(connection, pool) if pool is not None else None
     rows: list[tuple[Cell, ...]] = []
     if result is not None:
-        shares = [
-            ("precision", result.precision),
-            *result.strata.items(),
-            ("precision, exact words", result.exact),
-            ("recall", result.recall),
-        ]
-        rows = [
-            (name, share.answers, share.value, share.low, share.high) for name, share in shares if share is not None
-        ]
-    lead = (
-        describe_audit(result) if result is not None else ""
-    ) or "Not measured: no person has judged a sample of this release."
+        rows = [(name, share.answers, share.value, share.low, share.high) for name, share in result.shares() if share]
+    said = describe_audit(result) if result is not None else ""
+    lead = said or "Not measured: no person has judged a sample of this release."
     table = Table(
         "audit", "What people found in a sample", ("measure", "answers", "percent", "from", "to"), tuple(rows),
         note="From and to are the ends of 95% intervals: Wilson's, at the sample's effective size. Strata are "
@@ -124,35 +104,18 @@ def beyond_lexicon(connection: sqlite3.Connection, lexicon: Lexicon, yardsticks:
             )
             known = sum(verdicts[label] for label in VERDICTS)
             counts: tuple[Cell, ...] = tuple(verdicts[label] for label in VERDICTS) if known else (None, None, None)
-            rows.append(
-                (
-                    split,
-                    f"self-train-{name[0]}",
-                    number,
-                    len(triplets),
-                    len(new),
-                    1000.0 * len(new) / max(1, len(triplets)),
-                    *counts,
-                    100.0 * verdicts["YY"] / known if known else None,
-                )
-            )
+            share = 1000.0 * len(new) / max(1, len(triplets))
+            right = percent(verdicts["YY"], known) if known else None
+            rows.append((split, f"self-train-{name[0]}", number, len(triplets), len(new), share, *counts, right))
     columns = ("split", "model", "reviews", "triplets", "out of lexicon", "‰", "YY", "YN", "NX", "right %")
     note = (
         "Out of lexicon: the opinion, less a negator, is no entry of the opinion lexicon. YY, YN and NX by gold "
         "or a language model's labels, where there are any."
     )
-    missing = "" if rows else "No model yet: `builder run self_train`."
-    table = Table(
-        "table-6",
-        "Tables 6 and 8 of the paper: opinions that no lexicon holds",
-        columns,
-        tuple(rows),
-        note=note,
-        missing=missing,
-    )
-    return Section(
-        "beyond", "Beyond the lexicon", "A model is worth its training where it finds what the rules cannot.", (table,)
-    )
+    title = "Tables 6 and 8 of the paper: opinions that no lexicon holds"
+    table = Table("table-6", title, columns, tuple(rows), note, _NO_MODEL)
+    lead = "A model is worth its training where it finds what the rules cannot."
+    return Section("beyond", "Beyond the lexicon", lead, (table,))
 
 
 def templates(connection: sqlite3.Connection, settings: Settings) -> Table:
@@ -161,7 +124,7 @@ def templates(connection: sqlite3.Connection, settings: Settings) -> Table:
     judge = next((source for source in by_name.values() if source.kind == "discriminator"), None)
     keys = asked.reviews(connection, "test")
     rows = asked.accepted(connection, judge.id, "test") if judge else []
-    accepted = {str(name): 100.0 * int(yes or 0) / max(1, int(number or 0)) for name, number, yes, *_ in rows}
+    accepted = {str(name): percent(int(yes or 0), int(number or 0)) for name, number, yes, *_ in rows}
     rules = answers(keys, asked.proposed(connection, by_name["rules"].id, "test")) if "rules" in by_name else {}
     compared = [name for name in TEMPLATE_SOURCES if name in by_name]
     systems = {
@@ -171,13 +134,11 @@ def templates(connection: sqlite3.Connection, settings: Settings) -> Table:
     return template_table(rules, systems, accepted, "test", settings)
 
 
+_NO_MODEL = "No model yet: `builder run self_train`."
 _SHOWN = (
-    Metric("paper", "triplet"),
-    Metric("exact", "triplet"),
-    Metric("lenient", "triplet"),
-    Metric("lenient", "pair"),
+    Metric("paper", "triplet"), Metric("exact", "triplet"), Metric("lenient", "triplet"), Metric("lenient", "pair"),
     Metric("lenient", "polarity"),
-)
+)  # fmt: skip
 Scored = dict[str, list[SystemScores]]
 """System -> its metrics in the order of `_SHOWN`."""
 
@@ -213,11 +174,10 @@ def round_table(yardstick: Yardstick, number: int) -> Table | None:
 
 def paper_table(yardstick: Yardstick, done: Scored, number: int) -> Table:
     """Table 5: example-based A, P, R and F1, and what each system gains on the rules."""
-    rows: list[tuple[Cell, ...]] = []
-    for name, own in done.items():
-        paper = own[0]
-        values = [paper.values[value].value for value in ("accuracy", "precision", "recall", "f1")]
-        rows.append((name, len(yardstick.gold), *values, *_interval(paper), *_gain(paper)))
+    rows: list[tuple[Cell, ...]] = [
+        (name, len(yardstick.gold), *_values(paper, *_EXAMPLE_BASED), *_interval(paper), *_gain(paper))
+        for name, (paper, *_) in done.items()
+    ]
     ceiling = next(iter(done.values()))[0].ceiling if done else 100.0
     empty = sum(not answers for answers in yardstick.gold.values())
     note = (
@@ -235,33 +195,15 @@ def paper_table(yardstick: Yardstick, done: Scored, number: int) -> Table:
 
 def micro_table(yardstick: Yardstick, done: Scored, number: int) -> Table:
     """Micro scores, exact and lenient."""
-    rows: list[tuple[Cell, ...]] = []
-    for name, own in done.items():
-        _, exact, lenient, pair, polarity = own
-        p, r, f1 = (lenient.values[value].value for value in ("precision", "recall", "f1"))
-        row = (
-            name,
-            exact.values["f1"].value,
-            p,
-            r,
-            f1,
-            *_interval(lenient),
-            pair.values["f1"].value,
-            polarity.values["accuracy"].value,
-        )
-        rows.append((*row, *_gain(lenient)))
+    rows: list[tuple[Cell, ...]] = [
+        (name, *_values(exact, "f1"), *_values(lenient, "precision", "recall", "f1"), *_interval(lenient),
+         *_values(pair, "f1"), *_values(polarity, "accuracy"), *_gain(lenient))
+        for name, (_, exact, lenient, pair, polarity) in done.items()
+    ]  # fmt: skip
     columns = (
-        "system",
-        "exact F1",
-        "lenient P",
-        "lenient R",
-        "lenient F1",
-        "F1 from",
-        "F1 to",
-        "pair F1",
-        "polarity right",
+        "system", "exact F1", "lenient P", "lenient R", "lenient F1", "F1 from", "F1 to", "pair F1", "polarity right",
         *_GAINS,
-    )
+    )  # fmt: skip
     note = (
         "Micro-averaged triplets. Lenient: one aspect contains the other and the opinions are near (the reference "
         "scorer's match). "
@@ -290,26 +232,24 @@ def template_table(
     rows: list[tuple[Cell, ...]] = []
     for name, predicted in systems.items():
         (paper,) = measure(rules, predicted, _SHOWN[:1], Settings(settings.mode, 0, settings.seed))
-        values = [paper.values[value].value for value in ("accuracy", "precision", "recall", "f1")]
-        rows.append((name, sum(map(len, predicted.values())), accepted.get(name), *values))
+        shown = sum(map(len, predicted.values())), accepted.get(name)
+        rows.append((name, *shown, *_values(paper, *_EXAMPLE_BASED)))
     note = (
         f"Against the rules' output of the {split} split, as in the paper: fidelity to the rules, not quality. "
         "template-1 and template-2 learnt from all of the rules' triplets of train "
         "(`paper.compare_templates`); the others are the last models of the variants."
     )
     columns = ("model", "triplets", "YY %", "A", "P", "R", "F1")
-    missing = "" if rows else "No model yet: `builder run self_train`."
-    return Table(
-        "table-3",
-        "Table 3 of the paper: models against the rules that taught them",
-        columns,
-        tuple(rows),
-        note=note,
-        missing=missing,
-    )
+    title = "Table 3 of the paper: models against the rules that taught them"
+    return Table("table-3", title, columns, tuple(rows), note, _NO_MODEL)
 
 
 _GAINS = ("gain on rules", "gain from", "gain to", "p")
+_EXAMPLE_BASED = ("accuracy", "precision", "recall", "f1")
+
+
+def _values(measured: SystemScores, *names: str) -> list[float]:
+    return [measured.values[name].value for name in names]
 
 
 def _gain(measured: SystemScores) -> tuple[Cell, ...]:

@@ -63,14 +63,9 @@ def _environment() -> Environment:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {
-        "shown": _cell,
-        "pieces": pieces,
-        "visible": visible,
-        "prose": prose,
-        "numeric": _numeric,
-        "narrow": _is_narrow,
+        "shown": _cell, "pieces": pieces, "visible": visible, "prose": prose, "numeric": _numeric, "narrow": _is_narrow,
         "shares": _shares,
-    }
+    }  # fmt: skip
     environment.globals |= {"width": _width, "shade": _shade}
     return environment
 
@@ -130,13 +125,8 @@ _NUMBER = re.compile(r"[+-][\d.]+( to [+-]?[\d.]+)?$")
 
 def text(report: Report) -> str:
     """All sections; examples with 〔aspect〕 and 【opinion】."""
-    lines = [
-        f"# {markdown(report.title)}",
-        "",
-        report.subtitle,
-        "",
-        " · ".join(f"**{value}** {markdown(what)}" for value, what in report.tiles),
-    ]
+    tiles = " · ".join(f"**{value}** {markdown(what)}" for value, what in report.tiles)
+    lines = [f"# {markdown(report.title)}", "", report.subtitle, "", tiles]
     for section in report.sections:
         lines += ["", f"# {section.part}"] if section.part else []
         lines += ["", f"## {section.title}", "", escape_prose(section.lead)]

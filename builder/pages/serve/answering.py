@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -46,17 +46,6 @@ MOST_WORDS = 32
 """Words of a search: each is a look into the index."""
 _LONGEST = 200
 _SCRIPTS: tuple[Script, ...] = ("traditional", "simplified")
-
-
-@dataclass(frozen=True, slots=True)
-class Toggle:
-    """A kind of triplets that may be shown: whether it is, and the `show` that turns it round."""
-
-    name: str
-    about: str
-    on: bool
-    show: str
-    bit: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +87,10 @@ class Selection:
 
     @property
     def filters(self) -> Filters:
-        """For the store; QueryError where the search has too many words."""
+        """For the store; Refused where the search has too many words."""
         words = search.words_of(self.query)
         if len(words) > MOST_WORDS:
-            raise QueryError(f"a search takes up to {MOST_WORDS} words; {len(words)} were given")
+            raise Refused(f"a search takes up to {MOST_WORDS} words; {len(words)} were given")
         match = search.match(words) if any(map(fold, words)) else ""
         values = {name: fold(value) if name in WORD_FILTERS else value for name, value in self.values}
         return Filters(kinds=self.kinds, match=match, **values)
@@ -111,14 +100,14 @@ class Selection:
         """The words of the search, folded."""
         return [fold(word) for word in search.words_of(self.query)]
 
-    def toggles(self) -> list[Toggle]:
-        """The kinds that there are to show."""
+    def toggles(self, path: str, numbers: Mapping[int, int] | None = None, **more: object) -> list[dict[str, Any]]:
+        """The kinds that there are to show, each with the link to `path` that turns it round; `numbers` are by bit."""
         made = []
         for name, (bit, about) in KINDS.items():
-            if bit & self.there:
-                on = name in self.shown
-                turned = [kind for kind in KINDS if (kind in self.shown) != (kind == name)]
-                made.append(Toggle(name, about, on, ",".join(turned), bit))
+            turned = ",".join(kind for kind in KINDS if (kind in self.shown) != (kind == name))
+            link, number = self.with_(show=turned).link(path, **more), None if numbers is None else numbers[bit]
+            toggle = {"name": name, "about": about, "on": name in self.shown, "link": link, "number": number}
+            made += [toggle] if bit & self.there else []
         return made
 
     def value(self, name: str) -> str:
@@ -328,6 +317,8 @@ def mark_hits(text: str, places: Sequence[Span]) -> Markup:
 # ---- Answers of our pages
 
 Answer = TypeVar("Answer")
+View = Callable[[Any, Any], Awaitable[Any]]
+"""Of a request and a datasette: the response."""
 _KEPT = 64
 SCRIPT_COOKIE = "script"
 
@@ -395,14 +386,22 @@ async def page(datasette: Any, request: Any, template: str, context: dict[str, A
     return response
 
 
-async def missing(datasette: Any, request: Any, error: QueryError) -> Any:
-    """The page for what is not there."""
-    return await page(datasette, request, "missing.html", {"message": error.what}, status=404)
+class Refused(QueryError):
+    """What is asked may be there, and is not answered."""
 
 
-async def refused(datasette: Any, request: Any, message: str) -> Any:
-    """The page for what is not answered."""
-    return await page(datasette, request, "missing.html", {"message": message, "heading": "Not answered"}, status=400)
+def explained(view: View) -> View:
+    """A view that says in a page what is not there, or not answered."""
+
+    async def answer(request: Any, datasette: Any) -> Any:
+        try:
+            return await view(request, datasette)
+        except QueryError as error:
+            known = {"heading": "Not answered"} if isinstance(error, Refused) else {}
+            context = {"message": error.what, **known}
+            return await page(datasette, request, "missing.html", context, 400 if known else 404)
+
+    return answer
 
 
 def number(text: str, least: int) -> int:

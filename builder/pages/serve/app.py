@@ -130,10 +130,8 @@ def serve(
             report(f"reading {release}")
             database = of_release(release, folder)
         else:
-            title, source = (
-                f"working directory {workdir.resolve().name}",
-                f"{workdir}, as it was when the server started",
-            )
+            title = f"working directory {workdir.resolve().name}"
+            source = f"{workdir}, as it was when the server started"
             with db.reading(workdir):  # what cannot be read is not said to be copied
                 report(f"copying {workdir}")
             database = of_workdir(workdir, folder)
@@ -220,14 +218,8 @@ def _hash(triplet: TripletRow) -> int:
 
 
 def _score(metric: dict[str, Any]) -> runs.Score:
-    return (
-        metric["system"],
-        metric["split"],
-        metric["metric"],
-        float(metric["value"]),
-        metric.get("low"),
-        metric.get("high"),
-    )
+    system, split, name = (metric[key] for key in ("system", "split", "metric"))
+    return system, split, name, float(metric["value"]), metric.get("low"), metric.get("high")
 
 
 def _store(connection: Any, version: str, split: str, batch: list[ReviewRow]) -> None:

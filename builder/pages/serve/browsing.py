@@ -9,21 +9,19 @@ from urllib.parse import unquote
 
 from builder.core.errors import QueryError
 from builder.pages.plain_story import explain_triplet, list_legend
-from builder.pages.serve import overview
 from builder.pages.serve.answering import (
     KINDS,
+    Refused,
     Selection,
     ask,
     ask_once,
     mark_hits,
     mark_triplets,
     marked,
-    missing,
     number,
     page,
     plain,
     quoted,
-    refused,
     selection,
     shade_of,
 )
@@ -67,12 +65,10 @@ async def reviews(request: Any, datasette: Any) -> Any:
             ("histograms", chosen.filters, whole),
             lambda connection: _rows_of_histograms(connection, chosen, whole),
         )
-    except QueryError as error:
-        return await refused(datasette, request, error.what)
     except sqlite3.OperationalError as error:
         if "interrupted" not in str(error):
             raise
-        return await refused(datasette, request, "this search takes too long; use fewer or longer words")
+        raise Refused("this search takes too long; use fewer or longer words") from error
     context["histograms"] = [
         _histogram(chosen, name, rows, context["total"], whole)
         for name, rows in context["histograms"]
@@ -87,18 +83,25 @@ async def reviews(request: Any, datasette: Any) -> Any:
     )  # fmt: skip
 
 
-def _histogram(chosen: Selection, name: str, rows: list[tuple[str, int]], total: int, whole: str) -> overview.Histogram:
-    """The bars of a filter; all of them where it is `whole`, else the first, with a link to all."""
+def _histogram(chosen: Selection, name: str, rows: list[tuple[str, int]], total: int, whole: str) -> dict[str, Any]:
+    """The bars of a filter; all of them where it is `whole`, else the first, with a link to all.
 
-    def shown(value: str) -> str:
-        return label(name, value)
-
-    def link(value: str) -> str:
-        return chosen.with_(**{name: value}).link("/reviews")
-
+    A bar leads to the page with its value, or where that is set to the page without; a value that is set has a bar even
+    where it is none of the rows. What has no value (`NONE`) does not set the scale.
+    """
+    value = chosen.value(name)
     most = MOST_BARS if name == whole else listing.BARS
+    shown = [*([(value, total)] if value and value not in dict(rows[:most]) else []), *rows[:most]]
+    longest = max((number_of for text, number_of in shown if text != NONE), default=0) or 1
+    bars = [
+        {
+            "label": label(name, text), "link": chosen.with_(**{name: "" if text == value else text}).link("/reviews"),
+            "number": number_of, "width": min(1000.0, round(1000 * number_of / longest, 1)), "on": text == value,
+        }
+        for text, number_of in shown
+    ]  # fmt: skip
     more = chosen.link("/reviews", bars=name) if len(rows) > most and name != whole else ""
-    return overview.histogram(LABELS[name], rows[:most], shown, link, (chosen.value(name), total), more)
+    return {"name": LABELS[name], "bars": bars, "more": more}
 
 
 def _rows_of_histograms(
@@ -162,10 +165,7 @@ async def any_review(request: Any, datasette: Any) -> Any:
         total = listing.count(connection, chosen.filters)
         return listing.review_at(connection, chosen.filters, random.randrange(total)) if total else None
 
-    try:
-        i = await ask(datasette, draw)
-    except QueryError as error:
-        return await refused(datasette, request, error.what)
+    i = await ask(datasette, draw)
     return Response.redirect(chosen.link(f"/review/{i}" if i else "/reviews"))
 
 
@@ -182,21 +182,15 @@ async def review(request: Any, datasette: Any) -> Any:
 
 async def review_of_key(request: Any, datasette: Any) -> Any:
     """The page of a review, looked up by its key."""
-    try:
-        i, _ = await ask(datasette, lambda connection: stories.find(connection, request.args.get("key") or ""))
-    except QueryError as error:
-        return await missing(datasette, request, error)
+    i, _ = await ask(datasette, lambda connection: stories.find(connection, request.args.get("key") or ""))
     return await _review(request, datasette, i)
 
 
 async def _review(request: Any, datasette: Any, i: int) -> Any:
     chosen = await selection(request, datasette)
-    try:
-        filters = chosen.filters
-        total = await ask_once(datasette, ("total", filters), lambda connection: listing.count(connection, filters))
-        context = await ask(datasette, lambda connection: _context_of_review(connection, i, chosen, total))
-    except QueryError as error:
-        return await missing(datasette, request, error)
+    filters = chosen.filters
+    total = await ask_once(datasette, ("total", filters), lambda connection: listing.count(connection, filters))
+    context = await ask(datasette, lambda connection: _context_of_review(connection, i, chosen, total))
     return await page(datasette, request, "review.html", context)
 
 
@@ -205,14 +199,7 @@ def _context_of_review(connection: sqlite3.Connection, i: int, chosen: Selection
     kinds = listing.shown_triplets(connection, i)
     shown = [row for row in story.triplets if kinds.get(row.stored.id, (0, None))[0] & chosen.kinds]
     shades = {row.stored.id: shade_of(kinds[row.stored.id][1]) for row in shown}
-    toggles = [
-        (
-            toggle,
-            sum(1 for bits, _ in kinds.values() if bits & toggle.bit),
-            chosen.with_(show=toggle.show).link(f"/review/{i}"),
-        )
-        for toggle in chosen.toggles()
-    ]
+    numbers = {bit: sum(1 for bits, _ in kinds.values() if bits & bit) for bit, _ in KINDS.values()}
     return {
         "story": story,
         "shown": shown,
@@ -223,7 +210,7 @@ def _context_of_review(connection: sqlite3.Connection, i: int, chosen: Selection
         "beside": listing.neighbours(connection, chosen.filters, i, total),
         "selection": chosen,
         "query": chosen.query,
-        "toggles_of": toggles,
+        "toggles_of": chosen.toggles(f"/review/{i}", numbers),
         "learnt": _learnt,
         "plain": plain,
     }
@@ -253,9 +240,6 @@ async def triplet(request: Any, datasette: Any) -> Any:
             "sentences": explain_triplet(row, {}, runs.judge(connection)), "legend": list_legend(steps),
         }  # fmt: skip
 
-    try:
-        context = await ask(datasette, work)
-    except QueryError as error:
-        return await missing(datasette, request, error)
+    context = await ask(datasette, work)
     context |= {"plain": plain, "selection": chosen, "query": chosen.query}
     return await page(datasette, request, "triplet.html", context)

@@ -26,13 +26,12 @@ from builder.pages.serve.answering import (
     EXAMPLE,
     LONGEST,
     ReadSentence,
-    Selection,
-    Toggle,
+    Refused,
+    explained,
     marked,
     page,
     plain,
     quoted,
-    refused,
     selection,
     site,
 )
@@ -169,17 +168,18 @@ async def tried(request: Any, datasette: Any) -> Any:
     }  # fmt: skip
     extracting = getattr(site(datasette), "extracting", None)
     if extracting is None:
-        return await refused(datasette, request, "this server reads no sentences; `builder serve` starts one that does")
+        raise Refused("this server reads no sentences; `builder serve` starts one that does")
     if len(text) > LONGEST:
-        message = f"a sentence has up to {LONGEST} characters here; this has {len(text):,}. `builder extract` reads any"
-        return await refused(datasette, request, message)
+        raise Refused(
+            f"a sentence has up to {LONGEST} characters here; this has {len(text):,}. `builder extract` reads any"
+        )
     if text:
         try:
             reading: ReadSentence | None = await extracting.read(text)
         except BuilderError as error:
-            return await refused(datasette, request, str(error))
+            raise Refused(str(error)) from error
         if reading is None:
-            return await refused(datasette, request, "this takes too long; try a shorter sentence, or a little later")
+            raise Refused("this takes too long; try a shorter sentence, or a little later")
         marks = [mark for number, triplet in enumerate(reading.triplets) for mark in triplet.marks(number)]
         context |= {"reading": reading, "text": marked(reading.text, marks)}
     return await page(datasette, request, "try.html", context)
@@ -205,17 +205,17 @@ async def asset(request: Any) -> Any:
 
 
 ROUTES: tuple[tuple[str, Callable[..., Any]], ...] = (
-    (r"^/$", overview),
-    (r"^/reviews$", browsing.reviews),
-    (r"^/random$", browsing.any_review),
-    (r"^/review$", browsing.review_of_key),
-    (r"^/review/(?P<id>.+)$", browsing.review),
-    (r"^/triplet/(?P<id>[^/]+)$", browsing.triplet),
-    (r"^/aspects$", pages_of("aspect")),
-    (r"^/aspect$", page_of("aspect")),
-    (r"^/opinions$", pages_of("opinion")),
-    (r"^/opinion$", page_of("opinion")),
-    (r"^/try$", tried),
+    (r"^/$", explained(overview)),
+    (r"^/reviews$", explained(browsing.reviews)),
+    (r"^/random$", explained(browsing.any_review)),
+    (r"^/review$", explained(browsing.review_of_key)),
+    (r"^/review/(?P<id>.+)$", explained(browsing.review)),
+    (r"^/triplet/(?P<id>[^/]+)$", explained(browsing.triplet)),
+    (r"^/aspects$", explained(pages_of("aspect"))),
+    (r"^/aspect$", explained(page_of("aspect"))),
+    (r"^/opinions$", explained(pages_of("opinion"))),
+    (r"^/opinion$", explained(page_of("opinion"))),
+    (r"^/try$", explained(tried)),
     (rf"^/{DATABASE}/{browse.TABLE}/(?P<id>[0-9]+)$", row),
     (r"^/queries$", named),
     (r"^/assets/(?P<name>style\.css|page\.js|keys\.js)$", asset),
@@ -267,7 +267,7 @@ def extra_template_vars(datasette: Any, request: Any) -> Any:
     async def known() -> dict[str, Any]:
         variables: dict[str, Any] = {
             "site_title": shown.title, "site_source": shown.source, "site_tries": shown.extracting is not None,
-            "first_query": browse.FIRST_QUERY, "show_toggles": _toggles,
+            "first_query": browse.FIRST_QUERY,
         }  # fmt: skip
         if request is not None:
             variables["script"] = (await selection(request, datasette)).script
@@ -281,10 +281,6 @@ def extra_template_vars(datasette: Any, request: Any) -> Any:
         return variables
 
     return known
-
-
-def _toggles(chosen: Selection, path: str) -> list[tuple[Toggle, None, str]]:
-    return [(toggle, None, chosen.with_(show=toggle.show).link(path)) for toggle in chosen.toggles()]
 
 
 @hookimpl

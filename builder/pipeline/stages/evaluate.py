@@ -76,20 +76,9 @@ def _measure_system(context: Context, system: str, against: str, split: str, onl
         return
     gold, predicted = (_read_answers(context, name, split, chosen) for name in (against, system))
     for result in measure(gold, predicted, METRICS, Settings()):
-        for name, part in (("precision", "P"), ("recall", "R"), ("f1", "F1")):
-            estimate = result.values[name]
-            low, high = (None if end is None else round(end, 4) for end in (estimate.low, estimate.high))
-            yield (
-                (
-                    f"{system} against {against}",
-                    split,
-                    f"{result.metric.match} {part}",
-                    round(estimate.value, 4),
-                    low,
-                    high,
-                ),
-                result.signature,
-            )
+        for part, value, low, high in result.rounded():
+            score = (f"{system} against {against}", split, f"{result.metric.match} {part}", value, low, high)
+            yield score, result.signature
 
 
 def _read_answers(context: Context, name: str, split: str, chosen: list[tuple[str, int]]) -> dict[str, list[Answer]]:

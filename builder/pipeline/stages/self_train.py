@@ -31,28 +31,18 @@ from builder.gold.metrics import scores
 from builder.learning.task import Example, Judge
 from builder.models import kinds
 from builder.models.trust import Calibration, fitted, save_calibration
-from builder.pipeline import judging, layers, predictions
-from builder.pipeline import rounds as template_models
+from builder.pipeline import judging, layers, predictions, rounds
 from builder.pipeline.context import Context
 from builder.pipeline.judging import join_rows
 from builder.pipeline.layers import is_pool, read_taught_labels
 from builder.pipeline.predictions import load_proposals
-from builder.pipeline.rounds import (
-    SPLITS,
-    RoundCounts,
-    RoundResult,
-    TripletPlace,
-    accepts,
-    finish_round,
-    predict_splits,
-    train_extractor,
-)
 from builder.reviews.text import View
 from builder.store import db, gold, released, reviews, runs, triplets
 from builder.store.triplets import JudgedTriplet
 
 if TYPE_CHECKING:
     from builder.models.shipped import ShippedModel
+    from builder.models.text_reading import Proposal
 
 # ---- Variant E
 
@@ -61,7 +51,7 @@ if TYPE_CHECKING:
 class Additions:
     """What variant E holds beside the rules' triplets: the model's verdicts, and the scores of its own, by id."""
 
-    verdicts: dict[TripletPlace, tuple[Verdict | None, float]] = field(default_factory=dict)
+    verdicts: dict[rounds.TripletPlace, tuple[Verdict | None, float]] = field(default_factory=dict)
     alone: dict[int, float] = field(default_factory=dict)
 
 
@@ -78,10 +68,10 @@ def run_round(context: Context, judge: Judge | None) -> None:
     additions = Additions()
     rows: Iterator[tuple[int, Triplet]] | None = None
     if model is not None:
-        rows = chain.from_iterable(_agreed_triplets(context, model, split, shown, additions) for split in SPLITS)
-    result = RoundResult("E", 0, digest, rows, None, additions.verdicts)
+        rows = chain.from_iterable(_agreed_triplets(context, model, split, shown, additions) for split in rounds.SPLITS)
+    result = rounds.RoundResult("E", 0, digest, rows, None, additions.verdicts)
     rate = partial(_rate_confidence, context, model=model, alone=additions.alone)
-    finish_round(context, judge, result, None, started, shown, rate)
+    rounds.finish_round(context, judge, result, None, started, shown, rate)
 
 
 def _rate_confidence(context: Context, source: int, model: ShippedModel | None, alone: Mapping[int, float]) -> None:
@@ -128,8 +118,13 @@ def _agreed_triplets(
     progress = predictions.CharacterProgress(shown, reviews.characters(connection, split))
     folder = context.models / judging.SHIPPED
     kept = load_proposals(folder, model.digest)
-    ask = partial(kept.answer, ask=partial(predictions.propose_sure, context, model, folder, progress))
-    for (review, text_view, verdicts), proposals in predictions.answer_pairs(items(), ask):
+
+    def propose(asked: Iterator[Example]) -> Iterator[list[Proposal]]:
+        return (proposals for _, proposals in predictions.score(context, model, folder, progress, asked))
+
+    for (review, text_view, verdicts), proposals in predictions.answer_pairs(
+        items(), partial(kept.answer, ask=propose)
+    ):
         pairs = [
             (moved, judging.place(model.limits, verdict) != "rejected")
             for verdict in verdicts
@@ -214,13 +209,13 @@ def run(context: Context) -> runs.Counts:
                     where=f"self-train {variant}",
                     fix="train one with `--set discriminate.mode=paper`, or use variant E",
                 )
-        rounds = runs.rounds(connection, variant)
-        counts[f"{variant} S_0"] = rounds[0].triplets
-        counts[f"{variant} S_{rounds[-1].round}"] = rounds[-1].triplets
-        problems = kinds.problems(context.config, context.models / f"{variant}{rounds[-1].round}")
-        counts |= {f"{variant}{rounds[-1].round} {reason}": number for reason, number in problems.items()}
+        finished = runs.rounds(connection, variant)
+        counts[f"{variant} S_0"] = finished[0].triplets
+        counts[f"{variant} S_{finished[-1].round}"] = finished[-1].triplets
+        problems = kinds.problems(context.config, context.models / f"{variant}{finished[-1].round}")
+        counts |= {f"{variant}{finished[-1].round} {reason}": number for reason, number in problems.items()}
     if context.config.profile == "paper" and context.config.paper.compare_templates and judge is not None:
-        counts |= template_models.compare(context, judge)
+        counts |= rounds.compare(context, judge)
     if judge is not None:
         context.crew.rest()  # a worker that has loaded models holds a third more than one that has not
     return counts
@@ -240,11 +235,11 @@ def _run_round(context: Context, variant: str, number: int, judge: Judge) -> Non
             fix="use variant B or D, or more reviews",
         )
     shown = ModelBar(f"self-train {variant}{number}", kinds.unit(context.config))
-    extractor = train_extractor(context, f"{variant}{number}", after, shown)
-    predicted = predict_splits(context, extractor, f"{variant}{number}", after, shown)
-    counts = RoundCounts(proposed.predicted, len(proposed.accepted), len(after) - len(before))
-    result = RoundResult(variant, number, extractor.digest, predicted, after)
-    finish_round(context, judge, result, counts, started, shown)
+    extractor = rounds.train_extractor(context, f"{variant}{number}", after, shown)
+    predicted = rounds.predict_splits(context, extractor, f"{variant}{number}", after, shown)
+    counts = rounds.RoundCounts(proposed.predicted, len(proposed.accepted), len(after) - len(before))
+    result = rounds.RoundResult(variant, number, extractor.digest, predicted, after)
+    rounds.finish_round(context, judge, result, counts, started, shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,5 +262,5 @@ def _select_proposals(context: Context, variant: str, number: int) -> _Proposed:
         kept = (judged for judged in kept if not context.lexicon.knows(judged.stored.triplet.opinion.text))
     return _Proposed(
         triplets.count(connection, source, "train"),
-        [judged.stored.id for judged in kept if accepts(variant, number, judged)],
+        [judged.stored.id for judged in kept if rounds.accepts(variant, number, judged)],
     )
