@@ -70,7 +70,6 @@ def test_texts_with_small_edits_are_joined_also_where_they_are_too_long_for_pair
     long: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(near_duplicates, "_LONG", long)
-    monkeypatch.setattr(near_duplicates, "_PART", 64)
     monkeypatch.setattr(rare_pairs, "PART", 64)
     monkeypatch.setattr(rare_pairs, "_CHUNK", 100)
     rng = random.Random(long)
@@ -89,7 +88,6 @@ def test_texts_on_the_disk_are_joined_in_little_memory(
 ) -> None:
     """Each text of 40 characters has a hundred pairs of rare bigrams, of twelve bytes each."""
     for module, name, value in (
-        (near_duplicates, "_PART", 1 << 14),
         (rare_pairs, "PART", 1 << 14),  # a file of each has a buffer
         (rare_pairs, "_CHUNK", 1 << 12),
         (rare_pairs, "_BITS", 12),

@@ -101,6 +101,17 @@ Span = tuple[int, int]
 """Half-open [start, end)."""
 
 
+def merge_spans(spans: Iterable[Span]) -> list[Span]:
+    """Spans in order, those that touch or overlap made one."""
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return merged
+
+
 def surface(text: str, spans: Iterable[Sequence[int]]) -> str:
     """The characters at some spans of a text, joined."""
     return "".join(text[start:end] for start, end in spans)

@@ -41,8 +41,7 @@ Example = TypeVar("Example")
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """How a model is trained. An epoch is as many sentences as there are, `least` at least; `patience`: epochs
-    without a lower validation loss after which training has converged. `batch_tokens` counts padding; `held` is the
-    share of the sentences that validates, 500 at most.
+    without a lower validation loss after which training has converged. `batch_tokens` counts padding.
     """
 
     epochs: int = 12
@@ -50,7 +49,6 @@ class Schedule:
     patience: int = 2
     batch_tokens: int = 2048
     rate: float = 1e-3
-    held: float = 0.05
     threads: int = 2
 
     def config(self) -> NetworkConfig:

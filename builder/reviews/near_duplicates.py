@@ -22,12 +22,11 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.reviews import rare_pairs
 from builder.reviews.rare_pairs import SEVEN, TEN, Ints, Words, bigram_arrays, distinct, groups, ranges, scattered
 from builder.reviews.script import Script
 from builder.reviews.text import view
 
-_PART = 1 << 19
-"""Pairs of texts in memory at a time."""
 _MANY = 32
 """The texts of a smaller group are compared each with each."""
 _LONG = 2000
@@ -151,11 +150,8 @@ class _Forest:
 def _pairs(who: Ints, start: Ints, end: Ints, sketches: Words, forest: _Forest) -> Iterator[tuple[Ints, Ints]]:
     """The pairs inside groups, `who[start:end]` each, that may be alike and are not connected; parts at a time."""
     at = ranges(start, end)
-    left = np.repeat(end, end - start) - at - 1
-    cuts = np.searchsorted(np.cumsum(left), np.arange(0, int(left.sum()), _PART))
-    for first, last in pairwise([*cuts.tolist(), len(at)]):
-        here, count = at[first:last], left[first:last]
-        yield _sifted(who[np.repeat(here, count)], who[ranges(here + 1, here + 1 + count)], sketches, forest)
+    for former, latter in rare_pairs.followers(np.repeat(end, end - start) - at - 1):
+        yield _sifted(who[at[former]], who[at[latter]], sketches, forest)
 
 
 def _neighbours(who: Ints, start: Ints, end: Ints, sketches: Words, forest: _Forest) -> tuple[Ints, Ints]:

@@ -94,7 +94,7 @@ Words = NDArray[np.uint64]
 SEVEN, TEN = 7, 10
 """The threshold of likeness as a fraction: floats would round pairs away that lie on it."""
 PART = 1 << 19
-"""Pairs of bigrams in memory at a time."""
+"""Pairs of bigrams, or of texts, in memory at a time."""
 _FILES = 256
 """Files at most that pairs are sorted into; of more than so many parts each is larger."""
 _CHUNK = 1 << 19
@@ -153,14 +153,19 @@ def _pairs(texts: Sequence[str], longest: int) -> Iterator[tuple[Words, NDArray[
         place, taken = ranges(np.zeros_like(size), size), np.where(size > longest, 0, _taken(size))
         rare = place < taken[owner]
         left, rarest, owner = (taken[owner] - place - 1)[rare], scattered(gram[rare]), owner[rare]
-        cuts = np.searchsorted(np.cumsum(left), np.arange(0, int(left.sum()), PART))
-        for first, last in pairwise([*cuts.tolist(), len(left)]):
-            here = np.arange(first, last)
-            former, latter = np.repeat(here, left[here]), ranges(here + 1, here + 1 + left[here])
+        for former, latter in followers(left):
             yield (
                 scattered(rarest[former] + scattered(rarest[latter] + np.uint64(1))),
                 (owner[former] + start).astype(np.uint32),
             )
+
+
+def followers(left: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """Each place with each of the `left` places behind it; parts at a time."""
+    cuts = np.searchsorted(np.cumsum(left), np.arange(0, int(left.sum()), PART))
+    for first, last in pairwise([*cuts.tolist(), len(left)]):
+        here = np.arange(first, last)
+        yield np.repeat(here, left[here]), ranges(here + 1, here + 1 + left[here])
 
 
 def _sorted_into(files: Sequence[IO[bytes]], key: Words, owner: NDArray[np.uint32]) -> None:

@@ -18,7 +18,7 @@ from html.entities import html5
 from itertools import pairwise
 from typing import NamedTuple
 
-from builder.core.records import Span
+from builder.core.records import Span, merge_spans
 from builder.reviews.script import HAN, HAN_RANGES, converter
 
 _LEGACY = "|".join(sorted((name for name in html5 if not name.endswith(";")), key=len, reverse=True))
@@ -205,16 +205,5 @@ def folded_spans(text: str, words: Iterable[str]) -> list[Span]:
     """Where folded `words` stand in `text`: merged spans of its code points, for showing a search's hits."""
     starts = [i for i, char in enumerate(text) for _ in fold(char)]
     whole = fold(text)
-    hits = sorted(
-        (starts[match.start()], starts[match.end() - 1] + 1)
-        for word in words
-        if word
-        for match in re.finditer(re.escape(word), whole)
-    )
-    merged: list[Span] = []
-    for start, end in hits:
-        if merged and start <= merged[-1][1]:
-            merged[-1] = merged[-1][0], max(end, merged[-1][1])
-        else:
-            merged.append((start, end))
-    return merged
+    hits = (match.span() for word in words if word for match in re.finditer(re.escape(word), whole))
+    return merge_spans((starts[start], starts[end - 1] + 1) for start, end in hits)

@@ -18,7 +18,7 @@ from hashlib import blake2b
 from itertools import pairwise
 from typing import Literal
 
-from builder.core.records import Element, Span
+from builder.core.records import Element, Span, merge_spans
 from builder.reviews.repair import INVISIBLE, SHOWN_AS, Repaired, repair
 from builder.reviews.script import HAN, Script, Variants, find_other_language, script_of, to_traditional
 
@@ -207,13 +207,7 @@ class View:
             start, end = span = self.to_source(spans[0])
             if end - start == spans[0][1] - spans[0][0]:
                 return Element(source[start:end], (span,))
-        merged: list[Span] = []
-        for start, end in sorted(part for span in spans for part in self._seen_parts(span, source)):
-            if merged and start <= merged[-1][1]:
-                merged[-1] = merged[-1][0], max(end, merged[-1][1])
-            else:
-                merged.append((start, end))
-        return Element.at(source, merged)
+        return Element.at(source, merge_spans(part for span in spans for part in self._seen_parts(span, source)))
 
     def _seen_parts(self, span: Span, source: str) -> Iterator[Span]:
         """The stored code points of a view span, without gaps that hold nothing to see."""
