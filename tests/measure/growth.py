@@ -27,10 +27,11 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from builder.core.config import resolve
+from builder.pages.plain_story import tell_story
 from builder.pipeline.builds import Build
 from builder.pipeline.pipeline import STAGES as PIPELINE
 from builder.pipeline.pipeline import run
-from builder.store import db, queries, search, stories
+from builder.store import db, queries, search
 
 STAGES = tuple(stage.name for stage in PIPELINE)
 WORDS = ("服務", "好吃", "的", "服務態度很好", "麻辣 鴨血", "龘龘")
@@ -123,7 +124,7 @@ def _asked(workdir: Path) -> Iterator[tuple[str, float]]:
             yield f"search {words}", best(partial(search.find, connection, search.words_of(words)), 3)
         middle = "SELECT review FROM triplets WHERE id >= (SELECT max(id) / 2 FROM triplets) ORDER BY id LIMIT 1"
         for (key,) in connection.execute(f"SELECT key FROM reviews WHERE id = ({middle})").fetchall():
-            yield "explain KEY", best(partial(stories.text, connection, key), 3)
+            yield "explain KEY", best(partial(tell_story, connection, key, {}), 3)
 
 
 class Watch:

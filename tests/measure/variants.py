@@ -74,7 +74,7 @@ def main() -> None:
         ]
         judge = triplets.source_id(connection, "discriminator")
         labels = triplets.verdicts(connection, judge) if judge is not None else {}
-        scores = triplets.scores(connection, judge) if judge is not None else {}
+        scores = dict(connection.execute("SELECT triplet, score FROM verdicts WHERE source = ?", (judge,)))
         print(f"{len(due):,} sentences, {len(at):,} of them read by the build")
         for system in systems:
             found = stored(connection, system, at) | extracted(options.workdir, system, left)
@@ -102,9 +102,9 @@ def main() -> None:
 def _tell(how: str, kept: list[tuple[bool, bool]]) -> None:
     """`kept`: whether the discriminator leaves a rule triplet in, and whether it is right."""
     right_kept, wrong_kept = ([one for one, ok in kept if ok is good] for good in (True, False))
-    caught = 100 * (1 - sum(wrong_kept) / len(wrong_kept))
+    caught = 100 * wrong_kept.count(False) / max(1, len(wrong_kept))
     print(
-        f"discriminator, {how}: keeps {100 * sum(right_kept) / len(right_kept):.1f}% of {len(right_kept)}, "
+        f"discriminator, {how}: keeps {100 * sum(right_kept) / max(1, len(right_kept)):.1f}% of {len(right_kept)}, "
         f"catches {caught:.1f}% of {len(wrong_kept)}"
     )
 
