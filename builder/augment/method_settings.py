@@ -224,11 +224,11 @@ class MaskedSeq2SeqSettings(InDomain):
 class CBertSettings(InDomain):
     """Words are masked and filled under the label (Wu et al. 2019)."""
 
-    k: int = 2
+    k: int = field(default=2, metadata=LATER)
     """Words masked in a candidate."""
     share: float = 0.0
     """Above 0: this share of the tokens is masked instead, each apart (Li et al. 2020: 0.5; WordEmbsAug: 0.1)."""
-    temperature: float = 1.0
+    temperature: float = field(default=1.0, metadata=LATER)
     """Temperature of sampling; 0 takes the likeliest word."""
     mask: float = 0.15
     """Share of the words masked in training."""
@@ -255,6 +255,11 @@ class ContextSettings(OnCorpus):
     pretrain_epochs: int = 10
     epochs: int = 20
     width: int = 256
+
+    @property
+    def own_rate(self) -> float:
+        """The learning rate of a recurrent network."""
+        return 2e-3
 
     def limits(self) -> Limits:
         return OnCorpus.limits(self) | {

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
@@ -44,7 +44,8 @@ Words = tuple[tuple[int, ...], ...]
 Steps = tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
 DrawSteps = Callable[[Words, random.Random], Steps]
 """Of the words that may be replaced, as tokens: the steps of `Fill`."""
-_CONTEXT_RATE = 2e-3
+_PLAIN = {CBERT: BERT, BERT: BERT, CONTEXT_LABEL: CONTEXT, CONTEXT: CONTEXT}
+"""The method without labels by each."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,41 +192,60 @@ class BlankSource:
         return Phase(lambda epoch: self.draw(count, seed_of(seed, labelled, epoch), labelled), held, schedule)
 
 
+Begin = Callable[[int], tuple[Cloze, Inventory, str]]
+"""A new network for so many labels, its tokens, and the digest of the weights that it begins with."""
+
+
 @dataclass(frozen=True, slots=True)
 class ClozeTraining:
-    """How a cloze model is trained: `phases` of (schedule, with labels), and what else the model depends on."""
+    """How the network of a method is begun and trained."""
 
     name: str
-    description: str
-    phases: Sequence[tuple[Schedule, bool]]
+    settings: CBertSettings | ContextSettings
+    begin: Begin
     masking: Masking
-    base: str = "embedded"
+    place: Workplace
 
+    def train(
+        self, conditions: Conditions, sentences: Sequence[Sentence], corpus: Sequence[Sentence]
+    ) -> tuple[ClozeModel, str]:
+        """The model and its digest: read, or trained and kept. A corpus is read first, by a network without labels
+        whose weights every label then begins with; without one an embedded network first reads the sentences so.
+        """
+        network, inventory, base = self.begin(len(conditions.names))
+        model, settings, corpus_name = ClozeModel(network, inventory, conditions), self.settings, _PLAIN[self.name]
+        if corpus:
+            first, (plain, _, weights) = settings.begun(), self.begin(1)
+            own = replace(self, name=corpus_name, settings=first, place=self.place.of_corpus(corpus_name))
+            base = own._fit(ClozeModel(plain, inventory, Conditions.none()), corpus, [(first.epochs, False)], weights)
+            take_over(network, plain)
+        phases = [(settings.epochs, True)] if self.name != corpus_name else []
+        if base == "embedded" and not corpus and (settings.pretrain_epochs or not phases):
+            phases.insert(0, (settings.pretrain_epochs or settings.epochs, False))
+        return model, self._fit(model, sentences, phases, base)
 
-def begin_on_corpus(
-    model: ClozeModel, plain: Cloze, corpus: Sequence[Sentence], training: ClozeTraining, place: Workplace
-) -> str:
-    """Give every label the weights of an unconditional network that learnt from raw text; their digest."""
-    unconditional = ClozeModel(plain, model.inventory, Conditions.none())
-    digest = train_cloze(unconditional, corpus, training, place.of_corpus(training.name))
-    take_over(model.network, plain)
-    return digest
-
-
-def train_cloze(model: ClozeModel, sentences: Sequence[Sentence], training: ClozeTraining, place: Workplace) -> str:
-    """Give the network its weights: those that are kept, or those that training leads to. Returns their digest."""
-    network, masking, seed = model.network, training.masking, place.seed
-    if not training.phases:
-        network.to(choose(place.device))
-        return tensor_digest(dict(network.named_parameters()))
-    source = BlankSource.of(sentences, model, masking, seed)
-    data = [(sentence.id, sentence.text, sentence.words, sentence.marks, sentence.label) for sentence in sentences]
-    settings = (training.description, model.conditions, masking, seed)
-    key = training_key(training.name, settings, data, training.base, __name__)
-    phases = [source.phase(schedule, labelled, seed) for schedule, labelled in training.phases]
-    digest = load_or_train(place, key, network, lambda run: train(network, phases, run))
-    network.eval()
-    return digest
+    def _fit(
+        self, model: ClozeModel, sentences: Sequence[Sentence], epochs: Sequence[tuple[int, bool]], base: str
+    ) -> str:
+        """Give the network its weights: those that are kept, or those that phases of (epochs, with labels) lead to
+        from the weights whose digest is `base`. Returns their digest.
+        """
+        network, place, settings = model.network, self.place, self.settings
+        if not epochs:
+            network.to(choose(place.device))
+            return tensor_digest(dict(network.named_parameters()))
+        source = BlankSource.of(sentences, model, self.masking, place.seed)
+        data = [(sentence.id, sentence.text, sentence.words, sentence.marks, sentence.label) for sentence in sentences]
+        described = (describe_settings(settings, training=True), model.conditions, self.masking, place.seed)
+        key = training_key(self.name, described, data, base, __name__)
+        schedules = (place.schedule(settings, number, sentences, settings.own_rate) for number, _ in epochs)
+        phases = [
+            source.phase(schedule, labelled, place.seed)
+            for schedule, (_, labelled) in zip(schedules, epochs, strict=True)
+        ]
+        digest = load_or_train(place, key, network, lambda run: train(network, phases, run))
+        network.eval()
+        return digest
 
 
 # ---- cbert and bert
@@ -254,7 +274,7 @@ def train_cbert(
     corpus: Sequence[Sentence] = (),
 ) -> tuple[ClozeModel, str]:
     """The conditional masked language model and its digest: read, or trained and kept."""
-    masking, embedded = Masking(max(settings.mask, settings.share), hidden=True), settings.base == "embedded"
+    embedded = settings.base == "embedded"
     known = unit_inventory(corpus or sentences, False, settings.min_count) if embedded else None
 
     def begin(labels: int) -> tuple[Cloze, Inventory, str]:
@@ -263,25 +283,8 @@ def train_cbert(
         network = cloze.embedded(known.size, labels, settings.width, settings.layers, place.seed)
         return network, known, "embedded"
 
-    network, inventory, base = begin(len(conditions.names))
-    model = ClozeModel(network, inventory, conditions)
-    if corpus:
-        first, (plain, _, weights) = settings.begun(), begin(1)
-        phases = [(place.schedule(first, first.epochs, corpus, first.own_rate), False)]
-        training = ClozeTraining(BERT, _describe(first, masking), phases, masking, weights)
-        base = begin_on_corpus(model, plain, corpus, training, place)
-    epochs = [(settings.epochs, True)] if name != BERT else []
-    if embedded and not corpus and (settings.pretrain_epochs or name == BERT):
-        epochs.insert(0, (settings.pretrain_epochs or settings.epochs, False))
-    phases = [(place.schedule(settings, number, sentences, settings.own_rate), labelled) for number, labelled in epochs]
-    training = ClozeTraining(name, _describe(settings, masking), phases, masking, base)
-    return model, train_cloze(model, sentences, training, place)
-
-
-def _describe(settings: CBertSettings, masking: Masking) -> str:
-    """What a trained model depends on besides its data."""
-    names = ("base", "rate", "width", "layers", "min_count", "least", "epochs", "pretrain_epochs")
-    return " ".join([str(masking.share), *(str(getattr(settings, name)) for name in names)])
+    masking = Masking(max(settings.mask, settings.share), hidden=True)
+    return ClozeTraining(name, settings, begin, masking, place).train(conditions, sentences, corpus)
 
 
 def words_at_once(k: int, words: Words, draw: random.Random) -> Steps:
@@ -309,24 +312,14 @@ def load_context(
     """`context+label`, or `context` by that name, with its language model: read, or trained and kept."""
     conditions = Conditions.none() if name == CONTEXT else Conditions.of(sentences)
     inventory = unit_inventory(corpus or sentences, True, settings.min_count)
-    network, plain = (
-        cloze.lstm(inventory.size, labels, settings.width, place.seed) for labels in (len(conditions.names), 1)
-    )
-    model, masking, base = ClozeModel(network, inventory, conditions), Masking(1.0, hidden=False), "embedded"
-    if corpus:
-        first = settings.begun()
-        phases = [(place.schedule(first, first.epochs, corpus, _CONTEXT_RATE), False)]
-        training = ClozeTraining(CONTEXT, describe_settings(first, training=True), phases, masking)
-        base = begin_on_corpus(model, plain, corpus, training, place)
-    epochs = [(settings.epochs, True)] if name == CONTEXT_LABEL else []
-    if settings.pretrain_epochs and not corpus:
-        epochs.insert(0, (settings.pretrain_epochs, False))
-    phases = [(place.schedule(settings, number, sentences, _CONTEXT_RATE), labelled) for number, labelled in epochs]
-    training = ClozeTraining(name, describe_settings(settings, training=True), phases, masking, base)
-    digest = train_cloze(model, sentences, training, place)
-    return Replacing(
-        name, settings, model, partial(by_chance, settings.probability), digest, place, settings.temperature
-    )
+
+    def begin(labels: int) -> tuple[Cloze, Inventory, str]:
+        return cloze.lstm(inventory.size, labels, settings.width, place.seed), inventory, "embedded"
+
+    masking, plan = Masking(1.0, hidden=False), partial(by_chance, settings.probability)
+    training = ClozeTraining(name, settings, begin, masking, place)
+    model, digest = training.train(conditions, sentences, corpus)
+    return Replacing(name, settings, model, plan, digest, place, settings.temperature)
 
 
 def by_chance(probability: float, words: Words, draw: random.Random) -> Steps:
