@@ -31,7 +31,7 @@ from builder.models import saved
 from builder.models.discriminator import Discriminator, identify_training, train_discriminator
 from builder.models.network import CharacterFoundation, Spans, TextContext
 from builder.models.saved import load, save, train_once
-from builder.models.tagger import Tagger, learnable, propose, read_texts, train_tagger
+from builder.models.tagger import Tagger, learnable, train_tagger
 from builder.models.tagger_network import TaggerNetwork
 from builder.models.text_reading import ASPECT, LIMIT, OPINION, is_torn, place_of, runs, settle
 
@@ -465,7 +465,7 @@ def test_what_overlapping_windows_both_find_is_said_once(tagger: Tagger) -> None
     found = tagger.predict([text])[0]
     assert len({t.aspect.start for t in found}) == len(found) > 50
     assert sum(end - start for start, end in windows(text, 48, 12)) > len(text)
-    floor = propose(tagger.network, tagger.foundation, TINY, [text], 0.0)[0]
+    floor = tagger.read([Example("", text, ())], 0.0)[0].proposals
     spans = [(t.aspect.spans, t.opinion.spans) for _, t in floor]
     assert len(set(spans)) == len(spans)
 
@@ -475,9 +475,7 @@ def test_places_that_are_asked_about_have_odds(tagger: Tagger) -> None:
     right, wrong = triplet(text, (0, 2), [(2, 4)], "POS"), triplet(text, (5, 7), [(2, 4)], "POS")
     no_words, apart = triplet(text, (1, 3), [(6, 8)], "POS"), triplet(text, (0, 2), [(107, 109)], "NEU")
     asked = Example("", text, (right, wrong, no_words, apart))
-    read, unasked = (
-        read_texts(tagger.network, tagger.foundation, TINY, [item], 0.5)[0] for item in (asked, Example("", text, ()))
-    )
+    read, unasked = (tagger.read([item], 0.5)[0] for item in (asked, Example("", text, ())))
     assert read.proposals == unasked.proposals and place_of(apart) not in read.odds, "no window holds both"
     here, other, nothing = (read.odds[place_of(one)] for one in (right, wrong, no_words))
     assert here.pair > 0 > other.pair and min(here.aspect, here.opinion, other.aspect, other.opinion) > 0

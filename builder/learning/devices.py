@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 import torch
 
 from builder.core.errors import ModelError
+from builder.learning.task import Progress
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -113,6 +114,22 @@ def in_parts(batches: Iterable[list[int]], work: Callable[[list[int]], Answer]) 
                 yield part, answer
             else:
                 waiting[:0] = halve(part)
+
+
+def answer_batches(
+    batches: Iterable[list[int]],
+    work: Callable[[list[int]], Answer],
+    sizes: Sequence[int],
+    progress: Progress | None,
+    note: str,
+) -> Iterator[tuple[list[int], Answer]]:
+    """As `in_parts`; `progress` hears how much of the items' `sizes` is done."""
+    done, total = 0, sum(sizes)
+    for batch, answer in in_parts(batches, work):
+        yield batch, answer
+        done += sum(sizes[i] for i in batch)
+        if progress:
+            progress(done, total, note)
 
 
 def attempt(work: Callable[[], Answer]) -> Answer | None:

@@ -24,7 +24,7 @@ from builder.core.errors import ModelError
 from builder.core.records import POLARITIES, VERDICTS, Verdict
 from builder.core.wording import counted
 from builder.learning.checkpoint import Checkpoints, fingerprint, tensor_digest
-from builder.learning.devices import device_of, in_parts, place
+from builder.learning.devices import answer_batches, device_of, place
 from builder.learning.encode import Encoded, IntArray, TextEncoder, batches, collate
 from builder.learning.loop import course_of, optimizer_of, scope
 from builder.learning.loop import train as learn
@@ -121,7 +121,6 @@ def probabilities(
     out = [torch.empty(0, 3)] * len(items)
     asked = [i for i, item in enumerate(items) if len(item.triplets)]
     lengths = [len(items[i].text) for i in asked]
-    done, total = 0, sum(lengths)
     network.to(device).eval()
 
     def score(chosen: list[int]) -> tuple[Tensor, ...]:
@@ -129,12 +128,10 @@ def probabilities(
         return torch.split(network(batch).exp().cpu(), [len(item.triplets) for item in batch])
 
     with scope(config.threads, device=device), torch.inference_mode():
-        for chosen, scored in in_parts(batches(lengths, config.batch_chars), score):
+        order = batches(lengths, config.batch_chars)
+        for chosen, scored in answer_batches(order, score, lengths, progress, "judging"):
             for i, rows in zip(chosen, scored, strict=True):
                 out[asked[i]] = rows
-            done += sum(lengths[i] for i in chosen)
-            if progress:
-                progress(done, total, "judging")
     return out
 
 

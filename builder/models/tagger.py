@@ -20,7 +20,7 @@ from builder.core.errors import ModelError
 from builder.core.records import POLARITIES, Element, Span, Triplet
 from builder.core.wording import counted
 from builder.learning.checkpoint import Checkpoints, fingerprint, tensor_digest
-from builder.learning.devices import device_of, in_parts, place
+from builder.learning.devices import answer_batches, device_of, place
 from builder.learning.encode import TextEncoder, batches, collate, windows
 from builder.learning.loop import course_of, optimizer_of, scope
 from builder.learning.loop import train as learn
@@ -75,46 +75,25 @@ class Tagger:
         return settled(self.read([Example("", text, ()) for text in texts], self.threshold, progress))
 
     def read(self, items: Sequence[Example], floor: float, progress: Progress | None = None) -> list[TextReading]:
-        """What is proposed of each item's text, as builder.models.text_reading.TextReader has it."""
-        return read_texts(self.network, self.foundation, self.config, items, floor, progress)
-
-
-def propose(
-    network: TaggerNetwork, foundation: Foundation, config: TaggerConfig, texts: Sequence[str], floor: float
-) -> list[list[Proposal]]:
-    """Per text every triplet whose pair probability is at least `floor`, clashing ones included, behind that
-    probability.
-    """
-    items = [Example("", text, ()) for text in texts]
-    return [reading.proposals for reading in read_texts(network, foundation, config, items, floor)]
-
-
-def read_texts(
-    network: TaggerNetwork,
-    foundation: Foundation,
-    config: TaggerConfig,
-    items: Sequence[Example],
-    floor: float,
-    progress: Progress | None = None,
-) -> list[TextReading]:
-    """What is proposed of each item's text, as `propose` has it, and the odds at the places of that and of the item's
-    own triplets.
-    """
-    pieces = cut_pieces(items, foundation.make_encoder(config), config.window)
-    lengths = [len(piece.encoded) for piece in pieces]
-    out = [TextReading([], {}) for _ in items]
-    done, total = 0, sum(lengths)
-    device = foundation.device
-    network.to(device).eval()
-    with scope(config.threads, device=device), torch.inference_mode():
-        for chosen, scores in in_parts(
-            batches(lengths, config.batch_chars), lambda chosen: _score(network, [pieces[i] for i in chosen], floor)
-        ):
-            add_scores(out, [pieces[i] for i in chosen], scores)
-            done += sum(lengths[i] for i in chosen)
-            if progress:
-                progress(done, total, "tagging")
-    return joined(out, pieces)
+        """What is proposed of each item's text, as builder.models.text_reading.TextReader has it: every triplet whose
+        pair probability is at least `floor`, clashing ones included, and the odds at the places of that and of the
+        item's own triplets.
+        """
+        network, config, device = self.network, self.config, self.foundation.device
+        pieces = cut_pieces(items, self.foundation.make_encoder(config), config.window)
+        lengths = [len(piece.encoded) for piece in pieces]
+        out = [TextReading([], {}) for _ in items]
+        network.to(device).eval()
+        with scope(config.threads, device=device), torch.inference_mode():
+            for chosen, scores in answer_batches(
+                batches(lengths, config.batch_chars),
+                lambda chosen: _score(network, [pieces[i] for i in chosen], floor),
+                lengths,
+                progress,
+                "tagging",
+            ):
+                add_scores(out, [pieces[i] for i in chosen], scores)
+        return joined(out, pieces)
 
 
 def _score(network: TaggerNetwork, pieces: Sequence[Piece], floor: float) -> Scores:
@@ -225,13 +204,13 @@ def train_tagger(
     cut = [learnable(example, encoder, config) for example in train]
     items = [window for pieces, _ in cut for window in pieces]
     gold = [{t.key for t in example.triplets} for example in valid]
-
-    texts = [example.text for example in valid]
+    asked = [Example("", example.text, ()) for example in valid]
 
     def reach() -> tuple[float, float]:
-        if not texts:
+        if not asked:
             return 0.5, 0.0
-        return best_threshold(propose(network, base, config, texts, THRESHOLDS[0]), gold)
+        readings = Tagger(network, base, config).read(asked, THRESHOLDS[0])
+        return best_threshold([reading.proposals for reading in readings], gold)
 
     def loss(chosen: list[int]) -> torch.Tensor:
         return network.loss([items[i] for i in chosen])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from builder.learning.devices import in_parts
+from builder.learning.devices import answer_batches
 from builder.learning.hub import quiet
 from builder.learning.processes import inference
 from builder.learning.task import Progress
@@ -38,18 +38,14 @@ def write(
     progress: Progress | None = None,
 ) -> Iterator[tuple[int, Output]]:
     """(index, output) of every question, long ones first; at most config.max_output tokens each."""
-    done, total = 0, sum(map(len, questions))
-    order = sorted(range(len(questions)), key=lambda i: (-len(questions[i]), i))
+    lengths = list(map(len, questions))
+    order = sorted(range(len(questions)), key=lambda i: (-lengths[i], i))
     sizes = [(len(ids), min(config.max_output, len(ids) + 1)) for ids in questions]
     batches = cut(order, sizes, config.generate_tokens)
     with quiet(), inference(base.network, config) as device:
-        for batch, outputs in in_parts(
-            batches, lambda batch: _write(base, [questions[i] for i in batch], config, device)
-        ):
+        work = lambda batch: _write(base, [questions[i] for i in batch], config, device)
+        for batch, outputs in answer_batches(batches, work, lengths, progress, "writing"):
             yield from zip(batch, outputs, strict=True)
-            done += sum(len(questions[i]) for i in batch)
-            if progress:
-                progress(done, total, "writing")
 
 
 def _write(
@@ -112,16 +108,14 @@ def weigh(
     base: Base, items: Sequence[tuple[Ids, Sequence[Ids]]], config: Seq2SeqConfig, progress: Progress | None = None
 ) -> Iterator[tuple[int, tuple[float, ...]]]:
     """(index, chances): how probable each possible answer of a question is among them, end mark included."""
-    done, total = 0, sum(len(question) for question, _ in items)
-    order = sorted(range(len(items)), key=lambda i: (-len(items[i][0]), i))
+    lengths = [len(question) for question, _ in items]
+    order = sorted(range(len(items)), key=lambda i: (-lengths[i], i))
     sizes = [(len(question), sum(map(len, answers))) for question, answers in items]
     with inference(base.network, config) as device:
         batches = cut(order, sizes, config.generate_tokens)
-        for batch, chances in in_parts(batches, lambda batch: _weigh(base, [items[i] for i in batch], device)):
+        work = lambda batch: _weigh(base, [items[i] for i in batch], device)
+        for batch, chances in answer_batches(batches, work, lengths, progress, "judging"):
             yield from zip(batch, chances, strict=True)
-            done += sum(len(items[i][0]) for i in batch)
-            if progress:
-                progress(done, total, "judging")
 
 
 def _weigh(base: Base, items: Sequence[tuple[Ids, Sequence[Ids]]], device: torch.device) -> list[tuple[float, ...]]:
