@@ -166,16 +166,13 @@ def export(
     """
     from typing import cast
 
-    from builder.release.export.formats import FORMATS, OTHERS, export_release
+    from builder.release.export.formats import FORMATS, export_release
     from builder.release.export.records import Opinion
     from builder.release.reading import opened
 
     if name is None:
-        for known, about in [
-            *((key, form.about) for key, form in FORMATS.items()),
-            *((key, about) for key, (about, _) in OTHERS.items()),
-        ]:
-            click.echo(f"{known:14}{about}")
+        for known, form in FORMATS.items():
+            click.echo(f"{known:14}{form.about}")
         return
     if release is None:
         raise click.UsageError("name the directory of a release, such as releases/v0.1.0")

@@ -250,13 +250,14 @@ class TripletLabel:
 @dataclass(frozen=True, slots=True)
 class Labelled:
     """A review with its labels in the order of their places, none of them twice. Formats without ids give each its
-    number. `row` is the review in full; it takes no part in comparisons.
+    number. `row` is the review in full, `number` its place in the split from 1; they take no part in comparisons.
     """
 
     id: str
     text: str
     labels: tuple[TripletLabel, ...]
     row: ReviewRow | None = field(default=None, compare=False, repr=False)
+    number: int = field(default=0, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,15 +269,21 @@ class Skipped:
     id: str
     label: TripletLabel | None
     reason: str
-    labels: int
+    labels: int = 0
 
 
-def labelled(row: ReviewRow, opinion: Opinion = "opinion") -> Labelled:
+def labelled(row: ReviewRow, opinion: Opinion = "opinion", number: int = 0) -> Labelled:
     """A row of ours; `opinion` chooses the core with its negator, which may be interrupted, or the full phrase, which
     never is.
     """
     labels = {label(triplet, opinion) for triplet in row["triplets"]}
-    return Labelled(row["id"], row["text"], tuple(sorted(labels)), row)
+    return Labelled(row["id"], row["text"], tuple(sorted(labels)), row, number)
+
+
+def row_of(review: Labelled) -> ReviewRow:
+    """The row that a review was made from."""
+    assert review.row is not None, f"{review.id} was made from a row"
+    return review.row
 
 
 def label(triplet: TripletRow, opinion: Opinion) -> TripletLabel:
