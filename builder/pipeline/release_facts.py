@@ -35,7 +35,6 @@ from builder.release.manifest import Facts, LayerFacts, QualityFigure, SplitFact
 from builder.release.origin import SHIPPED, SHIPPED_JUDGE
 from builder.release.reading import Existing, existing, parse, parsed, versions
 from builder.release.statistics import Tally
-from builder.release.verify import verify
 from builder.store import db, released, reviews, runs, triplets
 from builder.store.gold import GOLD, SILVER
 
@@ -215,7 +214,7 @@ def settle_version(
     matching = list(_matching(context, folder, facts, package.digest(content)))
     for numbering in matching:
         target, files = context.out / f"v{numbering.version}", _list_files(facts, content, numbering)
-        if _holds(target, files):
+        if package.holds(target, files, "`builder resume`"):
             return target, files, numbering.version
         if numbering.version == asked:
             raise ReleaseError(
@@ -344,12 +343,3 @@ def _data_digest(release: Path) -> str:
     except OSError:
         return ""
     return sha256("".join(line for line in lines if line[66:].startswith("data/")).encode())
-
-
-def _holds(target: Path, files: package.Files) -> bool:
-    """Whether an existing release is this very one; a damaged one is an error."""
-    if faults := verify(target):
-        raise ReleaseError(
-            f"this release is damaged: {faults[0]}", where=str(target), fix="remove it, then `builder resume`"
-        )
-    return (target / "SHA256SUMS").read_bytes() == files["SHA256SUMS"]

@@ -404,6 +404,18 @@ def write(
     sync(target.parent)
 
 
+def holds(target: Path, files: Files, fix: str) -> bool:
+    """Whether an existing release is the one of these files; a damaged one is an error, mended by its removal and
+    `fix`.
+    """
+    sums = target / "SHA256SUMS"
+    if not sums.is_file() or sums.read_bytes() != files["SHA256SUMS"]:
+        return False
+    if faults := verify(target):
+        raise ReleaseError(f"this release is damaged: {faults[0]}", where=str(target), fix=f"remove it, then {fix}")
+    return True
+
+
 def _locked(held: int, out: Path) -> None:
     """ReleaseError where another process makes a release in the same place: both would take the same number."""
     try:

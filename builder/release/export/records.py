@@ -67,16 +67,6 @@ class ReviewRow(TypedDict):
     columns: NotRequired[dict[str, str | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What is known of a triplet beside its places: see `TripletRow`."""
-
-    confidence: float | None = None
-    verdict: str | None = None
-    aspect_category: str | None = None
-    opinion_category: str | None = None
-
-
 def element_row(element: Element) -> ElementRow:
     """An element as it stands in a row."""
     return {"text": element.text, "spans": [list(span) for span in element.spans]}
@@ -87,24 +77,23 @@ def element(row: ElementRow) -> Element:
 
 
 def triplet_row(
-    i: str, triplet: Triplet, sources: tuple[str, ...], rules: tuple[str, ...], judged: Judged | None = None
+    triplet: Triplet, released: Released, rules: Sequence[str] = (), confidence: float | None = None
 ) -> TripletRow:
-    """A triplet as it stands in a row, under the id `i`."""
-    judged = judged or Judged()
+    """A triplet as it stands in a row, with what the release says of it."""
     return {
-        "id": i,
+        "id": released.id or "",
         "aspect": element_row(triplet.aspect),
         "aspect_full": element_row(triplet.aspect_full),
-        "aspect_category": judged.aspect_category,
+        "aspect_category": released.aspect_category,
         "owner": element_row(triplet.owner) if triplet.owner else None,
         "opinion": element_row(triplet.opinion),
         "opinion_full": element_row(triplet.opinion_full),
-        "opinion_category": judged.opinion_category,
+        "opinion_category": released.opinion_category,
         "polarity": triplet.polarity,
         "valence": triplet.valence,
-        "confidence": judged.confidence,
-        "verdict": judged.verdict,
-        "sources": list(sources),
+        "confidence": confidence,
+        "verdict": released.verdict,
+        "sources": list(released.sources),
         "rules": list(rules),
     }
 
