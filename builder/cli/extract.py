@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
@@ -16,6 +16,7 @@ from builder.core.wording import counted
 if TYPE_CHECKING:
     from builder.core.settings import Convention
     from builder.release.export.extract_output import Writer
+    from builder.release.export.formats import Exported
     from builder.reviews.sources.texts import Text
 
 # ---- builder extract
@@ -181,15 +182,15 @@ def export(
     written = export_release(release, name, target, splits, cast("Opinion", opinion), without_empty)
     for split in written:
         click.echo(
-            f"{split.path}: {counted(split.reviews, 'review')}, {split.labels:,} "
-            f"labels{_exceptions(split.in_full, split.skipped, split.lost, split.empty)}"
+            f"{target / split.file}: {counted(split.reviews, 'review')}, {split.labels:,} labels{_exceptions([split])}"
         )
-    totals = [sum(getattr(split, name) for split in written) for name in ("in_full", "skipped", "lost", "empty")]
-    click.echo(f"{target}: {counted(sum(split.labels for split in written), 'label')}{_exceptions(*totals)}")
+    click.echo(f"{target}: {counted(sum(split.labels for split in written), 'label')}{_exceptions(written)}")
 
 
-def _exceptions(in_full: int, skipped: int, lost: int, empty: int) -> str:
+def _exceptions(written: Sequence[Exported]) -> str:
     """What was not written as it stands in the release."""
+    in_full, lost, empty = (sum(getattr(split, name) for split in written) for name in ("in_full", "lost", "empty"))
+    skipped = sum(len(split.skipped) for split in written)
     full = f", {in_full:,} with the full opinion" if in_full else ""
     left_out = [f"{counted(skipped, 'review')} with {counted(lost, 'label')}"] if skipped else []
     left_out += [f"{counted(empty, 'review')} without a triplet"] if empty else []

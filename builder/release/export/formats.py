@@ -142,6 +142,11 @@ class Exported:
     def payload(self) -> bytes:
         return self.content.encode() if isinstance(self.content, str) else self.content
 
+    @property
+    def lost(self) -> int:
+        """The labels of the reviews that are skipped."""
+        return sum(review.labels for review in self.skipped)
+
 
 def _format(name: str) -> Format:
     if name not in FORMATS:
@@ -217,22 +222,6 @@ def skipped_lines(skipped: Iterable[Skipped], texts: Mapping[str, str]) -> str:
 # ---- A release in another format
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A split in its new file."""
-
-    split: str
-    path: Path
-    reviews: int
-    labels: int
-    in_full: int
-    skipped: int
-    """Reviews that the format cannot hold, with `lost` labels."""
-    lost: int
-    empty: int
-    """Reviews without a triplet that are left out because that was asked for."""
-
-
 def export_release(
     release: Path,
     name: str,
@@ -240,11 +229,11 @@ def export_release(
     splits: Sequence[str] = (),
     opinion: Opinion = "opinion",
     without_empty: bool = False,
-) -> list[Written]:
+) -> list[Exported]:
     """Write the chosen splits (all if none is named); ConfigError for a split or format that is not known.
 
-    An augmentation layer is written where it is named: train-synonym. `without_empty` leaves out reviews without a
-    triplet, which readers of ASTE data refuse.
+    Returns what was written, contents aside. An augmentation layer is written where it is named: train-synonym.
+    `without_empty` leaves out reviews without a triplet, which readers of ASTE data refuse.
     """
     form = _format(name)
     source = reading.opened(release)
@@ -258,7 +247,7 @@ def export_release(
     return written
 
 
-def _export(release: Path, name: str, to: Path, split: str, opinion: Opinion, without_empty: bool) -> Written:
+def _export(release: Path, name: str, to: Path, split: str, opinion: Opinion, without_empty: bool) -> Exported:
     reviews = list(reading.rows(release, split))
     with naming_faults(release):
         made = export(name, split, reviews, opinion, without_empty)
@@ -268,5 +257,4 @@ def _export(release: Path, name: str, to: Path, split: str, opinion: Opinion, wi
         write_atomically(aside, skipped_lines(made.skipped, {row["id"]: row["text"] for row in reviews}).encode())
     else:
         aside.unlink(missing_ok=True)
-    lost = sum(review.labels for review in made.skipped)
-    return Written(split, to / made.file, made.reviews, made.labels, made.in_full, len(made.skipped), lost, made.empty)
+    return replace(made, content="")  # one split in memory is enough
