@@ -18,9 +18,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from builder.core.config import written_value
 from builder.core.errors import ResourceError
-from builder.core.files import parse_toml, read_settings
+from builder.core.files import parse_toml, read_settings, written_value
 from builder.core.settings import RESTAURANT
 from builder.language.lexicon.packs import RULE_FILES, data_dir, list_layers
 from builder.language.lexicon.tsv_rows import folder_digest, load_word_classes, name_words
