@@ -172,7 +172,7 @@ def _describe_split(context: Context, draft: SplitDraft, tally: Tally) -> SplitF
         " and ".join(annotations) or SILVER,
         count,
         tally.counts["triplets"],
-        {polarity: tally.polarities[polarity] for polarity in POLARITIES},
+        {polarity: tally.values["polarity"][polarity] for polarity in POLARITIES},
         tuple(
             LayerFacts(name, layer.labelled_by, (held := tally.layers[name]).reviews, held.triplets, layer.annotators)
             for name, layer in draft.layers.items()
