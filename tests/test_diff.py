@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from test_export import facts, files_of, release, review, triplet
 
+from builder.core.records import Released
 from builder.release.diff import Diff, as_json, between, bumped, compare, compare_making, markdown
 from builder.release.export.records import triplet_row
 from builder.release.manifest import making
@@ -42,7 +43,7 @@ def changed(edit: Callable[[Splits], object], samples: int = 5) -> Diff:
 
 
 def another_triplet() -> Any:
-    return triplet_row("n", triplet(LONG, (11, 13), ((13, 15),), (13, 15)), ("rules",), ("subject",))
+    return triplet_row(triplet(LONG, (11, 13), ((13, 15),), (13, 15)), Released("n", ("rules",)), ("subject",))
 
 
 def exchange(rows: Splits) -> None:

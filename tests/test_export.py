@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.core.errors import InputError, ReleaseError
-from builder.core.records import POLARITIES, Element, Polarity, Span, Triplet, aspect_text
+from builder.core.records import POLARITIES, Element, Polarity, Released, Span, Triplet, aspect_text
 from builder.release import package
 from builder.release.card import card as card_of
 from builder.release.export import answers, research
@@ -166,7 +166,7 @@ def test_an_answer_that_is_not_in_the_format_is_an_error_that_shows_it(answer: s
 
 @pytest.mark.parametrize("one", [TASTE, SALT])
 def test_our_row_comes_back_as_it_went(one: Triplet) -> None:
-    row = triplet_row("r1:00000001", one, ("rules", "C2"), one.rules)
+    row = triplet_row(one, Released("r1:00000001", ("rules", "C2")), one.rules)
     assert read_row(json.loads(json.dumps(row, ensure_ascii=False))) == one
     assert row["sources"] == ["rules", "C2"]
     assert mismatch(TEXT, row) is None
@@ -194,7 +194,7 @@ def test_an_extracted_triplet_has_the_keys_of_the_command_line() -> None:
     ],
 )
 def test_a_span_that_does_not_show_its_surface_is_named(part: str, spans: list[list[int]], said: str) -> None:
-    row: Any = triplet_row("x", TASTE, (), ())
+    row: Any = triplet_row(TASTE, Released("x", ()))
     row[part] = {"text": row[part]["text"], "spans": spans}
     told = mismatch(TEXT, row)
     assert told is not None
@@ -215,7 +215,7 @@ def written(folder: Path, *rows: object) -> Path:
 
 
 def test_answers_of_all_three_kinds_are_read_alike(tmp_path: Path) -> None:
-    ours = {"id": 7, "text": TEXT, "triplets": [triplet_row("x", SALT, (), ())]}
+    ours = {"id": 7, "text": TEXT, "triplets": [triplet_row(SALT, Released("x", ()))]}
     dimabsa = {"ID": "7", "Text": TEXT, "Triplet": [{"Aspect": "湯頭", "Opinion": "不會鹹", "Polarity": "正面"}]}
     for row in (
         ours,
@@ -271,7 +271,9 @@ def test_a_file_of_answers_that_is_missing_or_no_utf_8_is_one_clear_line(tmp_pat
 
 
 def review(key: str, text: str, *listed: Triplet) -> ReviewRow:
-    rows: list[TripletRow] = [triplet_row(f"{key}:{i:08x}", one, ("rules",), one.rules) for i, one in enumerate(listed)]
+    rows: list[TripletRow] = [
+        triplet_row(one, Released(f"{key}:{i:08x}", ("rules",)), one.rules) for i, one in enumerate(listed)
+    ]
     return {
         "id": key, "text": text, "language": "zh-Hant", "rating": 4.0, "source": None, "annotation": "silver",
         "unverified_negative": not rows, "triplets": rows,

@@ -20,6 +20,7 @@ from builder.core.shards.local import LocalCrew
 from builder.pipeline.outcome import preview
 from builder.release.diff import between
 from builder.release.export import table
+from builder.release.export.records import labelled
 from builder.release.gates import RowLook
 from builder.release.manifest import MASKED
 from builder.release.reading import rows
@@ -96,7 +97,8 @@ def test_what_passes_through_stands_in_every_layer_of_a_release(
 
 def test_tables_of_a_release_hold_them_and_give_them_back(released: Path, tmp_path: Path, here: Command) -> None:
     reviews = list(rows(released, "train"))
-    assert read_csv(table.dump_csv(reviews)) == read_xlsx(table.dump_xlsx(reviews)) == reviews
+    shown = [labelled(row) for row in reviews]
+    assert read_csv(table.dump_csv(shown)) == read_xlsx(table.dump_xlsx(shown)) == reviews
     assert here("export", released, "--format", "csv", "--output", tmp_path / "t").code == 0
     header = (tmp_path / "t" / "train.csv").read_text(encoding="utf-8").splitlines()[0]
     assert header.endswith('"columns.日期","columns.分店","columns.網頁"')

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -334,38 +335,39 @@ def test_a_name_that_is_no_repository_is_refused(here: Command, release: Path, n
     assert "is no name of a repository" in here("publish", release, "--repo", name).error
 
 
-@pytest.mark.parametrize("kind", ["endless", "slow", "silent"])
-def test_a_hub_that_never_ends_is_given_up(
-    here: Command, server: Hub, release: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+def test_a_hub_that_gives_no_sign_of_life_is_given_up(
+    here: Command, server: Hub, release: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from builder.release import hub as hub_client
 
-    monkeypatch.setattr(hub_client, "MOST_BYTES", 1 << 20)
-    monkeypatch.setattr(hub_client, "PATIENCE", 60.0 if kind == "endless" else 1.5)
+    monkeypatch.setattr(hub_client, "PATIENCE", 1.5)
     ended = threading.Event()
 
-    def behave(handler: Handler) -> None:
+    def wait(handler: Handler) -> None:
         handler.close_connection = True
-        if kind == "silent":
-            ended.wait(20)
-            return
-        handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
-        while not ended.is_set():
-            handler.wfile.write(b" " * 65_536 if kind == "endless" else b" ")
-            ended.wait(0.0 if kind == "endless" else 0.1)
+        ended.wait(20)
 
-    monkeypatch.setattr(Handler, "do_POST", behave)
-    started = time.monotonic()
+    monkeypatch.setattr(Handler, "do_POST", wait)
     ran = here("publish", release, "--repo", REPOSITORY, "--yes")
     ended.set()
     assert "publishing did not finish" in ran.error
-    reason = {"endless": "over 1 MB", "slow": "did not end within", "silent": "timed out"}[kind]
-    assert reason in ran.error
-    assert time.monotonic() - started < 60
+    assert "timed out" in ran.error
 
 
-def test_a_hub_that_hangs_ends_with_one_line_in_the_time_that_was_set(release: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:  # connects and never answers
+def drip(silent: socket.socket) -> None:
+    """Begin an answer to whoever connects, and go on with it for ever, a blank at a time."""
+    with silent.accept()[0] as connection, suppress(OSError):
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
+        while True:
+            connection.sendall(b" ")
+            time.sleep(0.1)
+
+
+@pytest.mark.parametrize("drips", [False, True])
+def test_a_hub_that_hangs_or_drips_ends_with_one_line_in_the_time_that_was_set(release: Path, drips: bool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # connects, and never answers or never ends
+        if drips:
+            threading.Thread(target=drip, args=(silent,), daemon=True).start()
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         command = [
             sys.executable, "-m", "builder", "publish", str(release), "--repo", "amy/x", "--yes", "--seconds", "3",

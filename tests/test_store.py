@@ -323,7 +323,7 @@ def test_a_review_comes_back_as_it_went_in(filled: sqlite3.Connection) -> None:
     assert (review.key, review.text, review.script, review.split, review.place, review.rating, review.source) == (
         "r1", TEXTS["r1"], "traditional", "train", "店", 4.0, "web",
     )  # fmt: skip
-    assert reviews.keys_taken(filled, ["r1", "r9", "x"]) == {"r1"}
+    assert reviews.ids(filled, ["r1", "r9", "x"]) == {"r1": 1}
 
 
 def test_the_counts_of_ingest_add_up(filled: sqlite3.Connection) -> None:

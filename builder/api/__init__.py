@@ -2,7 +2,7 @@
 
 In: texts, review files, or a release directory. Out: `Document`s of `Triplet`s whose offsets are code points of the
 text as it was given, and `Release`s. The names are those of the command line: `builder extract`, `builder build`,
-`builder verify`, `builder versions diff`.
+`builder verify`, `builder versions diff`. Start reading at `extractor` and `building`.
 
     >>> import builder
     >>> extract = builder.Extractor()

@@ -28,7 +28,6 @@ from builder.release.layers import LayerRow
 from builder.release.manifest import Content, Facts, LayerFacts, SplitFacts, of_manifest, stored
 from builder.release.reading import FORMAT, Existing, existing, parsed, rows, versions
 from builder.release.statistics import statistics
-from builder.release.verify import verify
 
 # ---- The options and the outcome
 
@@ -86,9 +85,10 @@ def _written(
 ) -> tuple[Path, bool]:
     for release in existing(out, facts.name):
         release_version = str(release.manifest["version"])
-        if version in ("", release_version) and _holds(
+        if version in ("", release_version) and package.holds(
             release.path,
             _files(replace(facts, version=release_version, date=str(release.manifest["date"])), content, parent),
+            "run the command again",
         ):
             return release.path, True
     number = version or _next(out)
@@ -185,17 +185,6 @@ def _files(facts: Facts, content: Mapping[str, Content], parent: Existing) -> pa
     if before.is_file():
         changes += "\n" + before.read_text(encoding="utf-8").removeprefix(head)
     return package.whole(facts, content, changes)
-
-
-def _holds(target: Path, files: package.Files) -> bool:
-    """Whether an existing release is this very one; a damaged one is an error."""
-    if not (target / "SHA256SUMS").is_file() or (target / "SHA256SUMS").read_bytes() != files["SHA256SUMS"]:
-        return False
-    if faults := verify(target):
-        raise ReleaseError(
-            f"this release is damaged: {faults[0]}", where=str(target), fix="remove it, and run the command again"
-        )
-    return True
 
 
 # ---- The entry of the new layer

@@ -27,8 +27,9 @@ from builder.augment.method_settings import (
     SynonymSettings,
 )
 from builder.augment.records import Method, Sentence
-from builder.core.config import filled, flat, written_value
+from builder.core.config import filled, flat
 from builder.core.errors import ConfigError, did_you_mean, printable
+from builder.core.files import written_value
 from builder.core.limits import Limits, at_least
 from builder.core.settings import is_device
 from builder.language.lexicon.folders import SHIPPED, Folders

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
@@ -16,6 +16,7 @@ from builder.core.wording import counted
 if TYPE_CHECKING:
     from builder.core.settings import Convention
     from builder.release.export.extract_output import Writer
+    from builder.release.export.formats import Exported
     from builder.reviews.sources.texts import Text
 
 # ---- builder extract
@@ -154,16 +155,13 @@ def export(
     """
     from typing import cast
 
-    from builder.release.export.formats import FORMATS, OTHERS, export_release
+    from builder.release.export.formats import FORMATS, export_release
     from builder.release.export.records import Opinion
     from builder.release.reading import opened
 
     if name is None:
-        for known, about in [
-            *((key, form.about) for key, form in FORMATS.items()),
-            *((key, about) for key, (about, _) in OTHERS.items()),
-        ]:
-            click.echo(f"{known:14}{about}")
+        for known, form in FORMATS.items():
+            click.echo(f"{known:14}{form.about}")
         return
     if release is None:
         raise click.UsageError("name the directory of a release, such as releases/v0.1.0")
@@ -172,15 +170,15 @@ def export(
     written = export_release(release, name, target, splits, cast("Opinion", opinion), without_empty)
     for split in written:
         click.echo(
-            f"{split.path}: {counted(split.reviews, 'review')}, {split.labels:,} "
-            f"labels{_exceptions(split.in_full, split.skipped, split.lost, split.empty)}"
+            f"{target / split.file}: {counted(split.reviews, 'review')}, {split.labels:,} labels{_exceptions([split])}"
         )
-    totals = [sum(getattr(split, name) for split in written) for name in ("in_full", "skipped", "lost", "empty")]
-    click.echo(f"{target}: {counted(sum(split.labels for split in written), 'label')}{_exceptions(*totals)}")
+    click.echo(f"{target}: {counted(sum(split.labels for split in written), 'label')}{_exceptions(written)}")
 
 
-def _exceptions(in_full: int, skipped: int, lost: int, empty: int) -> str:
+def _exceptions(written: Sequence[Exported]) -> str:
     """What was not written as it stands in the release."""
+    in_full, lost, empty = (sum(getattr(split, name) for split in written) for name in ("in_full", "lost", "empty"))
+    skipped = sum(len(split.skipped) for split in written)
     full = f", {in_full:,} with the full opinion" if in_full else ""
     left_out = [f"{counted(skipped, 'review')} with {counted(lost, 'label')}"] if skipped else []
     left_out += [f"{counted(empty, 'review')} without a triplet"] if empty else []

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import json
 import re
 import tomllib
 import types
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from builder.core.errors import ConfigError, did_you_mean, printable
-from builder.core.files import parse_toml, read_settings
+from builder.core.files import parse_toml, read_settings, written_value
 from builder.core.licences import by_source, canonical
 from builder.core.limits import check_limits
 from builder.core.settings import Config
@@ -201,15 +200,6 @@ def toml_value(text: str) -> object:
         return parse_toml(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
-
-
-def written_value(value: object) -> str:
-    """A value as TOML writes it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return f"[{', '.join(map(written_value, value))}]" if isinstance(value, (tuple, list)) else repr(value)
 
 
 # ---- Presets

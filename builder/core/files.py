@@ -250,6 +250,15 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise tomllib.TOMLDecodeError("a number has over 4,300 digits") from error
 
 
+def written_value(value: object) -> str:
+    """A value as TOML writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return f"[{', '.join(map(written_value, value))}]" if isinstance(value, (tuple, list)) else repr(value)
+
+
 def read_cells(path: Path, refused: type[BuilderError]) -> list[list[str]]:
     """The rows of a table with commas, semicolons or tabs between the cells, whichever its first line has most of: the
     programs of some countries save semicolons. `refused` is raised where it is not UTF-8, or a quote is not closed.

@@ -1,7 +1,9 @@
-"""The rule engine of section 3.2 of the paper, pure: an annotated view in, triplets with their reasons out.
+"""The rule engine of section 3.2 of the paper, pure.
 
-`make_engine` chooses by convention: `natural` and `paper` are one engine under two sets of rules, `described` is the
-system of section 3.2.
+In: an annotated view. Out: triplets with their reasons. `make_engine` chooses by convention: `natural` and `paper` are
+one engine under two sets of rules, `described` is the system of section 3.2.
+
+Start reading at `engine`, then `units`, `pairing`, `deciding` and `weighing`; `reader` goes from a text to triplets.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""Gold: the pool of candidates, the files and the page on which people label it, the language model as judge, and
-their agreement.
+"""Gold: what people and language models say of triplets, and how good triplets are by it.
 
-Pure but for the page and the judge's client: records in, records and text out; the database is read and written by
-`stages`.
+In: candidates, label files, answers. Out: `pool` draws what is labelled, `file_formats` reads and writes the files,
+`server` with `page` is where people label, `judge` asks a language model, `agreement` and `metrics` count. Pure but for
+the page and the judge's client; `store` keeps the labels.
+
+Start reading at `pool` and `metrics.scores`.
 """

@@ -159,7 +159,7 @@ def _describe_split(context: Context, draft: SplitDraft, tally: Tally) -> SplitF
     if in_gold:
         source = "gold" if in_gold == count else f"gold, and {source} where there is none"
     annotations = [kind for kind, number in ((GOLD, in_gold), (SILVER, count - in_gold)) if number]
-    polarities: dict[str, int] = {polarity: tally.polarities[polarity] for polarity in POLARITIES}
+    polarities: dict[str, int] = {polarity: tally.values["polarity"][polarity] for polarity in POLARITIES}
     layers = tuple(
         LayerFacts(name, layer.labelled_by, (held := tally.layers[name]).reviews, held.triplets, layer.annotators)
         for name, layer in draft.layers.items()

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from builder.core.edges import shared, tidied
 from builder.core.machine import uncollected
-from builder.core.records import Element, Review, Span, StoredTriplet, Triplet
+from builder.core.records import Element, Released, Review, Span, StoredTriplet, Triplet
 from builder.core.settings import Config
 from builder.core.shards import Job
 from builder.engine.reader import to_view
@@ -34,7 +34,7 @@ from builder.pipeline import judging
 from builder.pipeline.context import ArrivedWords, Context, pack_words, unpack_words
 from builder.pipeline.judging import join_rows
 from builder.pipeline.rounds import accepts
-from builder.release.export.records import Judged, ReviewRow, TripletRow, answers_of, triplet_row
+from builder.release.export.records import ReviewRow, TripletRow, answers_of, triplet_row
 from builder.release.package import write_row
 from builder.reviews import masking as privacy
 from builder.reviews.near_duplicates import normal
@@ -88,12 +88,14 @@ def build_row(
         released = doubt or (_release(shown.text, placed, annotation, masked, text) if placed else _UNSEEN)
         reason = released if isinstance(released, tuple) else _conflict(kept, released)
         if reason is not None:
-            sure = (judging.NAME, origin.confidence, context.config.release.min_confidence)
-            decided = sure if reason is doubt else (None, None, None)
+            doubted = (judging.NAME, origin.confidence, context.config.release.min_confidence)
+            decided = doubted if reason is doubt else (None, None, None)
             dropped.append(Rejection(id_, *reason, review.id, candidate.id, *decided))
         elif isinstance(released, Triplet):
-            judged = _judgement(categories, placed or candidate.triplet, origin, annotation)
-            kept.append((released, triplet_row(id_, released, origin.sources, origin.rules, judged)))
+            # what people labelled needs no confidence
+            sure = None if origin.confidence is None or annotation == "gold" else round(origin.confidence, 4)
+            about = _describe(id_, categories, placed or candidate.triplet, origin)
+            kept.append((released, triplet_row(released, about, origin.rules, sure)))
     rows = sorted((row for _, row in kept), key=lambda row: (row["opinion"]["spans"], row["aspect"]["spans"]))
     row: ReviewRow = {
         "id": key, "text": text, "language": _language(context, review),
@@ -178,17 +180,11 @@ def _conflict(kept: _Kept, triplet: Triplet) -> tuple[str, str] | None:
     return None
 
 
-def _judgement(categories: Categories, triplet: Triplet, known: Provenance, annotation: str) -> Judged:
-    """Confidence, verdict and categories of a triplet.
-
-    What people labelled needs no confidence. A category that the rule did not record comes from the lexicon.
-    """
-    confidence = None if known.confidence is None or annotation == "gold" else round(known.confidence, 4)
-    return Judged(
-        confidence,
-        known.verdict,
-        known.aspect_category or categories.aspect(triplet.aspect.text),
-        known.opinion_category or categories.opinion(triplet.opinion.text),
+def _describe(i: str, categories: Categories, triplet: Triplet, known: Provenance) -> Released:
+    """What the release says of a triplet. A category that the rule did not record comes from the lexicon."""
+    aspect = known.aspect_category or categories.aspect(triplet.aspect.text)
+    return Released(
+        i, known.sources, known.verdict, aspect, known.opinion_category or categories.opinion(triplet.opinion.text)
     )
 
 

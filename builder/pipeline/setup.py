@@ -26,8 +26,9 @@ from pathlib import Path
 from typing import Literal
 
 from builder import __version__
-from builder.core.config import preset_commands, read_preset, written_value
+from builder.core.config import preset_commands, read_preset
 from builder.core.errors import DISTRIBUTION, BuilderError, ConfigError, did_you_mean, install_command
+from builder.core.files import written_value
 from builder.core.settings import Config
 
 # ---- The installation

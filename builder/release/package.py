@@ -10,6 +10,7 @@ A release is written as a whole or not at all: beside its place, verified, on th
 from __future__ import annotations
 
 import fcntl
+import importlib.resources
 import json
 import os
 import shutil
@@ -50,27 +51,6 @@ from builder.release.verify import Seen, verify
 # ---- Croissant and the files
 
 Node = dict[str, object]
-_TERMS = (
-    "arrayShape citeAs column conformsTo containedIn cr rai data dataType dct equivalentProperty examples extract "
-    "field fileProperty fileObject fileSet format includes isArray isLiveDataset jsonPath key md5 parentField path "
-    "prov recordSet references regex repeated replace samplingRate sc separator source subField transform"
-)
-_NOT_CROISSANT: Node = {
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "prov": "http://www.w3.org/ns/prov#",
-    "sc": "https://schema.org/",
-}
-CONTEXT: Node = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    **{term: _NOT_CROISSANT.get(term, f"cr:{term}") for term in _TERMS.split()},
-}
 _KINDS = {"string": "sc:Text", "number": "sc:Float", "boolean": "sc:Boolean"}
 _TRIPLET = {
     "id": ("sc:Text", "id"), "aspect": ("sc:Text", "aspect.text"), "aspect_spans": ("sc:Integer", "aspect.spans"),
@@ -85,8 +65,9 @@ _TRIPLET = {
 
 def croissant(facts: Facts, content: Mapping[str, Content]) -> str:
     """`content` holds the Parquet files; each becomes a FileObject, each layer of a split a record set."""
+    context = (importlib.resources.files("builder.release") / "croissant.json").read_text(encoding="utf-8")
     body: Node = {
-        "@context": CONTEXT,
+        "@context": json.loads(context),
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.1",
         "name": facts.name,
@@ -402,6 +383,18 @@ def write(
         sync(inner)
     os.rename(folder, target)
     sync(target.parent)
+
+
+def holds(target: Path, files: Files, fix: str) -> bool:
+    """Whether an existing release is the one of these files; a damaged one is an error, mended by its removal and
+    `fix`.
+    """
+    sums = target / "SHA256SUMS"
+    if not sums.is_file() or sums.read_bytes() != files["SHA256SUMS"]:
+        return False
+    if faults := verify(target):
+        raise ReleaseError(f"this release is damaged: {faults[0]}", where=str(target), fix=f"remove it, then {fix}")
+    return True
 
 
 def _locked(held: int, out: Path) -> None:

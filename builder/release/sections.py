@@ -218,30 +218,37 @@ def inputs(facts: Facts) -> str:
     return table(["source", "reviews", "licence"], rows)
 
 
+_AGREEMENTS = {
+    "gold": (
+        "Scores of the build's systems",
+        "Candidates of each system on the gold reviews, before the release chose from them.",
+    ),
+    "silver": (
+        "Scores by a language model's labels",
+        "Candidates of each system on the reviews that a language model labelled. They are as right as that model is.",
+    ),
+    "rules": (
+        "Agreement with the rules (no measure of quality)",
+        "Without gold there is only this: how far a system departs from the rules. High figures mean that it repeats "
+        "them, right or wrong.",
+    ),
+}
+"""What systems are measured against -> the heading, and what the scores mean."""
+
+
 def agreement(facts: Facts) -> str:
     """Scores of the build's systems: against gold as they are;
     against the rules under a name that claims no quality.
     """
-    gold = [metric for metric in facts.metrics if not metric[0].endswith((" against rules", " against silver"))]
-    silver = [metric for metric in facts.metrics if metric[0].endswith("against silver")]
-    rules = [metric for metric in facts.metrics if metric[0].endswith("against rules")]
-    parts = []
-    if gold:
-        parts.append(
-            "## Scores of the build's systems\n\nCandidates of each system on the gold reviews, "
-            f"before the release chose from them.\n\n{_scores(gold)}\n\n"
-        )
-    if silver:
-        parts.append(
-            "## Scores by a language model's labels\n\nCandidates of each system on the reviews that a language model "
-            f"labelled. They are as right as that model is.\n\n{_scores(silver)}\n\n"
-        )
-    if rules:
-        parts.append(
-            "## Agreement with the rules (no measure of quality)\n\nWithout gold there is only this: how far a system "
-            f"departs from the rules. High figures mean that it repeats them, right or wrong.\n\n{_scores(rules)}\n\n"
-        )
-    return "".join(parts)
+    by: dict[str, list[tuple[str, str, str, float, float | None, float | None]]] = {name: [] for name in _AGREEMENTS}
+    for metric in facts.metrics:
+        _, against, other = metric[0].rpartition(" against ")
+        by[other if against and other in by else "gold"].append(metric)
+    return "".join(
+        f"## {heading}\n\n{meaning}\n\n{_scores(by[name])}\n\n"
+        for name, (heading, meaning) in _AGREEMENTS.items()
+        if by[name]
+    )
 
 
 def _scores(rows: list[tuple[str, str, str, float, float | None, float | None]]) -> str:

@@ -36,29 +36,19 @@ class LayerTally:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts reviews one at a time; what it holds grows with the number of different words. `confidences` counts
-    tenths, from 0.0 on.
+    """Counts reviews one at a time; what it holds grows with the number of different words. `values`: how often each
+    value of a field occurs; `confidences`: tenths, from 0.0 on.
     """
 
-    lengths: Counter[int] = field(default_factory=Counter)
     counts: Counter[str] = field(default_factory=Counter)
-    languages: Counter[str] = field(default_factory=Counter)
-    polarities: Counter[str] = field(default_factory=Counter)
-    sources: Counter[str] = field(default_factory=Counter)
-    inputs: Counter[str] = field(default_factory=Counter)
-    verdicts: Counter[str] = field(default_factory=Counter)
-    categories: Counter[str] = field(default_factory=Counter)
+    lengths: Counter[int] = field(default_factory=Counter)
+    values: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     confidences: list[int] = field(default_factory=lambda: [0] * 10)
-    aspects: set[str] = field(default_factory=set)
-    opinions: set[str] = field(default_factory=set)
-    masks: Counter[str] = field(default_factory=Counter)
     layers: defaultdict[str, LayerTally] = field(default_factory=lambda: defaultdict(LayerTally))
 
     def take(self, row: ReviewRow) -> None:
         self.lengths[len(row["text"])] += 1
-        self.languages[row["language"]] += 1
         self.counts["reviews"] += 1
-        self.masks.update(_MASKS.findall(row["text"]))
         self.counts["bare"] += not row["triplets"]
         self.counts["negatives"] += row["unverified_negative"]
         self.counts["rated"] += row["rating"] is not None
@@ -66,19 +56,21 @@ class Tally:
         layer = self.layers[row["annotation"]]
         layer.reviews += 1
         layer.triplets += len(row["triplets"])
-        self.inputs[row["source"] or ""] += 1
+        self.values["language"][row["language"]] += 1
+        self.values["input"][row["source"] or ""] += 1
+        self.values["mask"].update(_MASKS.findall(row["text"]))
         for triplet in row["triplets"]:
             self.counts["triplets"] += 1
-            self.polarities[triplet["polarity"]] += 1
-            self.sources.update(triplet["sources"])
-            self.aspects.add(triplet["aspect"]["text"])
-            self.opinions.add(triplet["opinion"]["text"])
-            self.verdicts[triplet["verdict"] or ""] += 1
-            self.categories[(triplet["aspect_category"] or "").partition(".")[0]] += 1
-            if (sure := triplet["confidence"]) is not None:
-                self.confidences[min(9, int(10 * sure))] += 1
             self.counts["owner"] += triplet["owner"] is not None
             self.counts["parted"] += len(triplet["aspect"]["spans"]) > 1 or len(triplet["opinion"]["spans"]) > 1
+            self.values["polarity"][triplet["polarity"]] += 1
+            self.values["source"].update(triplet["sources"])
+            self.values["aspect"][triplet["aspect"]["text"]] += 1
+            self.values["opinion"][triplet["opinion"]["text"]] += 1
+            self.values["verdict"][triplet["verdict"] or ""] += 1
+            self.values["category"][(triplet["aspect_category"] or "").partition(".")[0]] += 1
+            if (sure := triplet["confidence"]) is not None:
+                self.confidences[min(9, int(10 * sure))] += 1
 
     def numbers(self) -> Numbers:
         """Lengths are in code points."""
@@ -90,25 +82,25 @@ class Tally:
             "unverified_negatives": self.counts["negatives"],
             "gold_reviews": self.counts["gold"],
             "rated_reviews": self.counts["rated"],
-            "inputs": dict(sorted(self.inputs.items())),
+            "inputs": dict(sorted(self.values["input"].items())),
             "characters": sum(lengths),
             "length_mean": round(mean(lengths), 1) if lengths else 0.0,
             "length_median": median(lengths) if lengths else 0,
-            "languages": dict(sorted(self.languages.items())),
+            "languages": dict(sorted(self.values["language"].items())),
             "triplets": triplets,
             "triplets_per_review": round(triplets / reviews, 2) if reviews else 0.0,
-            "polarities": {polarity: self.polarities[polarity] for polarity in POLARITIES},
-            "aspects": len(self.aspects),
-            "opinions": len(self.opinions),
+            "polarities": {polarity: self.values["polarity"][polarity] for polarity in POLARITIES},
+            "aspects": len(self.values["aspect"]),
+            "opinions": len(self.values["opinion"]),
             "with_owner": self.counts["owner"],
             "discontinuous": self.counts["parted"],
-            "sources": dict(sorted(self.sources.items())),
-            "verdicts": {verdict: self.verdicts[verdict] for verdict in (*VERDICTS, "")},
-            "aspect_categories": dict(sorted(self.categories.items())),
+            "sources": dict(sorted(self.values["source"].items())),
+            "verdicts": {verdict: self.values["verdict"][verdict] for verdict in (*VERDICTS, "")},
+            "aspect_categories": dict(sorted(self.values["category"].items())),
             "confidences": {f"{tenth / 10:.1f}": number for tenth, number in enumerate(self.confidences)}
             if any(self.confidences)
             else {},
-            "masked": {mask: self.masks[mask] for mask in REPLACEMENTS.values()},
+            "masked": {mask: self.values["mask"][mask] for mask in REPLACEMENTS.values()},
         }
 
 

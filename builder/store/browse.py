@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
 from typing import Literal
@@ -32,68 +33,12 @@ from builder.store.triplets import RULES_REPEATED
 RELEASED, RULES, MODELS, GOLD, LEFT_OUT = (1 << bit for bit in range(5))
 """Bits of `triplet_facets.kinds`: the release holds it; rules, a model, a person propose it; it was left out."""
 ALL = RELEASED | RULES | MODELS | GOLD | LEFT_OUT
+TABLE = "triplet_list"
 TABLES = ("review_list", "triplet_facets", "word_counts")
-
-_REVIEWS = """
-CREATE TABLE review_list (
-  id INTEGER PRIMARY KEY, source TEXT, split TEXT, rating REAL, month TEXT, released INTEGER NOT NULL
-) STRICT;
-INSERT INTO review_list
-  SELECT r.id, r.source, coalesce(e.split, r.split), r.rating, substr(d.date, 1, 7), e.review IS NOT NULL
-  FROM reviews r LEFT JOIN released_reviews e ON e.review = r.id LEFT JOIN review_dates d ON d.review = r.id
-  WHERE r.duplicate_of IS NULL;
-"""
-_FACETS = f"""
-CREATE TABLE triplet_facets (
-  review INTEGER NOT NULL, triplet INTEGER NOT NULL, kinds INTEGER NOT NULL, polarity TEXT NOT NULL, rule TEXT,
-  category TEXT, tenth INTEGER, confidence REAL, aspect TEXT NOT NULL, opinion TEXT NOT NULL,
-  PRIMARY KEY (review, triplet)
-) STRICT, WITHOUT ROWID;
-INSERT INTO triplet_facets
-  SELECT t.review, t.id,
-         CASE WHEN e.triplet IS NOT NULL THEN {RELEASED} WHEN :released THEN {LEFT_OUT} ELSE 0 END
-         | coalesce((SELECT sum(DISTINCT CASE s.kind WHEN 'rules' THEN {RULES} WHEN 'gold' THEN {GOLD}
-                                         ELSE {MODELS} END)
-                     FROM proposals p JOIN sources s ON s.id = p.source
-                     WHERE p.triplet = t.id AND NOT (s.kind = 'model' AND s.signature = '{RULES_REPEATED}')), 0),
-         t.polarity, l.rule, l.aspect_category,
-         CASE WHEN l.confidence < 0.5 THEN 0 ELSE min(9, CAST(10 * l.confidence + 1e-9 AS INTEGER)) END, l.confidence,
-         fold(t.aspect), fold(t.opinion)
-  FROM triplets t JOIN triplet_list l ON l.id = t.id LEFT JOIN released e ON e.triplet = t.id ORDER BY t.review, t.id;
-CREATE INDEX triplet_facets_aspect ON triplet_facets (aspect, kinds);
-CREATE INDEX triplet_facets_opinion ON triplet_facets (opinion, kinds);
-"""
-_WORDS = """
-CREATE TABLE word_counts (
-  role TEXT NOT NULL, word TEXT NOT NULL, traditional TEXT NOT NULL, simplified TEXT NOT NULL,
-  released INTEGER NOT NULL, POS INTEGER NOT NULL, NEG INTEGER NOT NULL, NEU INTEGER NOT NULL,
-  candidates INTEGER NOT NULL,
-  PRIMARY KEY (role, word)
-) STRICT, WITHOUT ROWID;
-"""
-
-
-def make_tables(connection: sqlite3.Connection) -> None:
-    """Make all three, within the caller's transaction. `triplet_list` has to be there."""
-    connection.create_function("fold", 1, fold, deterministic=True)
-    for name in TABLES:
-        connection.execute(f"DROP TABLE IF EXISTS {name}")
-    released = queries.read_value(connection, "SELECT EXISTS (SELECT 1 FROM released)")
-    for statement in _statements(_REVIEWS) + _statements(_FACETS) + _statements(_WORDS):
-        connection.execute(statement, {"released": released} if ":released" in statement else {})
-    for role in ("aspect", "opinion"):
-        connection.executemany(
-            "INSERT INTO word_counts VALUES (?,?,?,?,?,?,?,?,?)", _count_words(connection, role, released)
-        )
-    connection.execute("CREATE INDEX word_counts_released ON word_counts (role, released DESC, candidates DESC)")
-
-
-def _statements(script: str) -> list[str]:
-    return [statement for statement in script.split(";\n") if statement.strip()]
 
 
 def _count_words(connection: sqlite3.Connection, role: str, released_there: bool) -> Iterator[tuple[object, ...]]:
-    """A row for each word of a role, as each script writes it most often; before a release all candidates count."""
+    """The rows of `word_counts` of a role."""
     rows = connection.execute(
         f"SELECT f.{role}, t.{role}, t.polarity, count(*), sum(f.kinds & {RELEASED} > 0)"
         " FROM triplets t JOIN triplet_facets f ON f.review = t.review AND f.triplet = t.id GROUP BY 1, 2, 3"
@@ -115,36 +60,10 @@ def _shown(spellings: Counter[str]) -> tuple[str, str]:
     return traditional or converter("s2tw")(often[0]), converter("t2s")(often[0])
 
 
-TABLE = "triplet_list"
-_LIST = f"""
-CREATE TABLE {TABLE} (
-  id INTEGER PRIMARY KEY, review TEXT NOT NULL, aspect TEXT NOT NULL, opinion TEXT NOT NULL, polarity TEXT NOT NULL,
-  valence REAL NOT NULL, split TEXT, released TEXT, confidence REAL, verdict TEXT, rule TEXT, aspect_category TEXT,
-  opinion_category TEXT, sources TEXT, source TEXT, text TEXT NOT NULL
-) STRICT;
-INSERT INTO {TABLE}
-  SELECT t.id, r.key, t.aspect, t.opinion, t.polarity, t.valence, r.split, 'v' || e.version,
-         coalesce(e.confidence,
-                  (SELECT round(v.confidence, 4) FROM verdicts v
-                   WHERE v.triplet = t.id AND v.confidence IS NOT NULL)),
-         coalesce(e.verdict, (SELECT v.label FROM verdicts v WHERE v.triplet = t.id ORDER BY v.source LIMIT 1)),
-         coalesce(e.rule, (SELECT p.rule FROM proposals p WHERE p.triplet = t.id AND p.rule IS NOT NULL)),
-         e.aspect_category, e.opinion_category,
-         (SELECT group_concat(name, ' ')
-          FROM (SELECT s.name FROM proposals p JOIN sources s ON s.id = p.source
-                WHERE p.triplet = t.id ORDER BY s.id)),
-         r.source,
-         CASE WHEN length(r.text) > 80 THEN substr(r.text, 1, 80) || '…' ELSE r.text END
-  FROM triplets t JOIN reviews r ON r.id = t.review LEFT JOIN released e ON e.triplet = t.id;
-"""
 FIRST_QUERY = """SELECT aspect, opinion, polarity, count(*) AS triplets, min(text) AS example
 FROM triplet_list WHERE released IS NOT NULL OR NOT EXISTS (SELECT 1 FROM released)
 GROUP BY aspect, opinion, polarity ORDER BY triplets DESC LIMIT 20"""
 """What the page of SQL begins with: it has rows, released or not."""
-_INDEXED = (
-    "review", "aspect", "opinion", "polarity", "split", "released", "confidence", "verdict", "rule", "aspect_category",
-    "opinion_category", "sources", "source",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,20 +76,28 @@ class Restored:
 
 
 def snapshot(workdir: Path, target: Path) -> None:
-    """Copy the database as it stands, a running build's last commit included, into `target`; make the flat table."""
+    """Copy the database as it stands, a running build's last commit included, into `target`; make the pages' tables."""
     with db.reading(workdir) as connection, closing(sqlite3.connect(target, isolation_level=None)) as copy:
         connection.backup(copy)
         finish(copy)
 
 
 def finish(connection: sqlite3.Connection) -> None:
-    """Make the flat table with an index for every facet, and let the file be read without a log beside it."""
+    """Make the tables of `pages.sql`, and let the file be read without a log beside it."""
     connection.execute("PRAGMA journal_mode = OFF")
-    connection.executescript(f"BEGIN; DROP TABLE IF EXISTS {TABLE}; {_LIST}")
-    for column in _INDEXED:
-        connection.execute(f"CREATE INDEX {TABLE}_{column} ON {TABLE} ({column})")
-    make_tables(connection)
-    connection.execute("COMMIT")
+    connection.create_function("fold", 1, fold, deterministic=True)
+    there = queries.read_value(connection, "SELECT EXISTS (SELECT 1 FROM released)")
+    given = {
+        "RELEASED": RELEASED, "RULES": RULES, "MODELS": MODELS, "GOLD": GOLD, "LEFT_OUT": LEFT_OUT,
+        "released": there, "repeating": RULES_REPEATED,
+    }  # fmt: skip
+    with db.atomic(connection):
+        for statement in (files("builder.store") / "pages.sql").read_text(encoding="utf-8").split(";\n"):
+            connection.execute(statement, given)
+        for role in ("aspect", "opinion"):
+            connection.executemany(
+                "INSERT INTO word_counts VALUES (?,?,?,?,?,?,?,?,?)", _count_words(connection, role, there)
+            )
 
 
 def restore(connection: sqlite3.Connection, rows: Sequence[tuple[int, Restored]]) -> None:

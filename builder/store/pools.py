@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from builder.core.errors import QueryError
@@ -15,7 +15,9 @@ from builder.store import runs, triplets
 from builder.store.queries import insert, read_value
 from builder.store.reviews import select
 
-Proposed = dict[int, list[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]]]
+Source = tuple[str, float | None]
+"""A name, with the confidence that it gives."""
+Proposed = dict[int, list[tuple[StoredTriplet, tuple[Source, ...]]]]
 
 
 def systems(connection: sqlite3.Connection) -> dict[str, str]:
@@ -40,12 +42,10 @@ def proposals(connection: sqlite3.Connection, sources: Iterable[str], reviews: I
         " ORDER BY p.triplet, s.id",
         (names, json.dumps(list(reviews))),
     )
-    who: dict[int, list[tuple[str, float | None]]] = {}
-    for triplet, name, confidence in rows:
-        who.setdefault(triplet, []).append((name, confidence))
+    who = _group_sources(rows)
     out: Proposed = {}
     for stored in triplets.subset(connection, list(who)):
-        out.setdefault(stored.review, []).append((stored, tuple(who[stored.id])))
+        out.setdefault(stored.review, []).append((stored, who[stored.id]))
     return out
 
 
@@ -65,16 +65,15 @@ def write(connection: sqlite3.Connection, pool: Pool) -> None:
 
 def add(connection: sqlite3.Connection, review: int, candidate: Candidate) -> int:
     """Store a candidate of a pool's review, or find it there; returns its id."""
-    t = candidate.triplet
-    name = json.dumps(t.key, separators=(",", ":"))
+    name = json.dumps(candidate.triplet.key, separators=(",", ":"))
     if known := read_value(connection, "SELECT id FROM candidates WHERE review = ? AND name = ?", (review, name)):
         return int(known)
-    texts = t.aspect.text, t.aspect_full.text, t.owner.text if t.owner else None, t.opinion.text, t.opinion_full.text
+    _, _, *own = triplets.make_row(0, 0, candidate.triplet)
     cursor = connection.execute(
         "INSERT INTO candidates (review, n, name, aspect, aspect_full, owner, opinion, opinion_full, polarity,"
         " valence, spans)"
         " VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-        (review, candidate.n, name, *texts, t.polarity, t.valence, triplets.spans_of(t)),
+        (review, candidate.n, name, *own),
     )
     assert cursor.lastrowid is not None
     who = ((cursor.lastrowid, *source) for source in candidate.sources)
@@ -116,7 +115,13 @@ def read(connection: sqlite3.Connection, pool: str) -> Pool:
     seed, split, config, digest = connection.execute(
         "SELECT seed, split, config, digest FROM pools WHERE id = ?", (pool,)
     ).fetchone()
-    who = _sources(connection, pool)
+    who = _group_sources(
+        connection.execute(
+            "SELECT s.candidate, s.source, s.confidence FROM candidate_sources s JOIN candidates c"
+            " ON c.id = s.candidate JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ?",
+            (pool,),
+        )
+    )
     by_review: dict[int, list[Candidate]] = {}
     for row in connection.execute(
         "SELECT c.id, c.review, c.n, c.aspect, c.aspect_full, c.owner, c.opinion, c.opinion_full, c.polarity,"
@@ -157,14 +162,11 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _sources(connection: sqlite3.Connection, pool: str) -> Mapping[int, tuple[tuple[str, float | None], ...]]:
-    out: dict[int, tuple[tuple[str, float | None], ...]] = {}
-    for candidate, source, confidence in connection.execute(
-        "SELECT s.candidate, s.source, s.confidence FROM candidate_sources s JOIN candidates c ON c.id = s.candidate"
-        " JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ?",
-        (pool,),
-    ):
-        out[candidate] = (*out.get(candidate, ()), (source, confidence))
+def _group_sources(rows: Iterable[tuple[int, str | None, float | None]]) -> dict[int, tuple[Source, ...]]:
+    """The sources of each triplet or candidate; none of one that nobody proposes."""
+    out: dict[int, tuple[Source, ...]] = {}
+    for i, name, confidence in rows:
+        out[i] = (*out.get(i, ()), *([] if name is None else [(name, confidence)]))
     return out
 
 
@@ -179,13 +181,12 @@ def released(connection: sqlite3.Connection) -> tuple[str, list[PoolReview]]:
         " UNION SELECT t.review FROM released e JOIN triplets t ON t.id = e.triplet WHERE e.annotation <> 'gold')"
         " ORDER BY r.id"
     ).fetchall()
-    who: dict[int, tuple[tuple[str, float | None], ...]] = {}
-    for triplet, name in connection.execute(
-        "SELECT e.triplet, s.name FROM released e LEFT JOIN proposals p ON p.triplet = e.triplet"
-        " LEFT JOIN sources s ON s.id = p.source"
-        " WHERE e.annotation <> 'gold' ORDER BY e.triplet, s.id"
-    ):
-        who[triplet] = (*who.get(triplet, ()), *(((name, None),) if name is not None else ()))
+    who = _group_sources(
+        connection.execute(
+            "SELECT e.triplet, s.name, NULL FROM released e LEFT JOIN proposals p ON p.triplet = e.triplet"
+            " LEFT JOIN sources s ON s.id = p.source WHERE e.annotation <> 'gold' ORDER BY e.triplet, s.id"
+        )
+    )
     held: dict[int, list[Candidate]] = {}
     for stored in triplets.subset(connection, list(who)):
         held.setdefault(stored.review, []).append(Candidate(None, stored.triplet, who[stored.id]))

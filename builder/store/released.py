@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from builder.core.records import Polarity
+from builder.core.records import Polarity, Verdict
 from builder.reviews.repair import fold
 from builder.store.queries import insert, public_id
 from builder.store.triplets import BITS, HASH
@@ -94,7 +94,7 @@ class Provenance:
     rules: tuple[str, ...] = ()
     aspect_category: str | None = None
     opinion_category: str | None = None
-    verdict: str | None = None
+    verdict: Verdict | None = None
     confidence: float | None = None
 
 

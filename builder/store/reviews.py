@@ -65,14 +65,6 @@ def sources(connection: sqlite3.Connection) -> set[str]:
     return {source for (source,) in connection.execute(asked)}
 
 
-def keys_taken(connection: sqlite3.Connection, keys: Sequence[str]) -> set[str]:
-    """Those of `keys` that a stored review has already."""
-    rows = connection.execute(
-        "SELECT key FROM reviews WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(keys),)
-    )
-    return {row[0] for row in rows}
-
-
 def reject(connection: sqlite3.Connection, stage: str, rows: Iterable[tuple[str, str, str, str]]) -> None:
     """`rows` of (item, reason, detail, raw)."""
     queries.insert(connection, "rejected", "stage, item, reason, detail, raw", ((stage, *row) for row in rows))
@@ -127,15 +119,6 @@ def mark_duplicates(connection: sqlite3.Connection) -> None:
 def set_splits(connection: sqlite3.Connection, splits: Iterable[tuple[str | None, int]]) -> None:
     """`splits` of (split, review id)."""
     connection.executemany("UPDATE reviews SET split = ? WHERE id = ?", splits)
-
-
-def distinct_keys(connection: sqlite3.Connection, keys: Sequence[str]) -> set[str]:
-    """Those of `keys` that a review has which is no duplicate."""
-    rows = connection.execute(
-        "SELECT key FROM reviews WHERE duplicate_of IS NULL AND key IN (SELECT value FROM json_each(?))",
-        (json.dumps(keys),),
-    )
-    return {row[0] for row in rows}
 
 
 def set_clusters(connection: sqlite3.Connection, clusters: Iterable[tuple[int, int]]) -> None:
@@ -267,13 +250,11 @@ def rejection_counts(connection: sqlite3.Connection) -> dict[str, int]:
     return dict(connection.execute(sql).fetchall())
 
 
-def ids(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, int]:
-    """Key -> row id of stored reviews."""
-    return dict(
-        connection.execute(
-            "SELECT key, id FROM reviews WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(keys),)
-        )
-    )
+def ids(connection: sqlite3.Connection, keys: Sequence[str], distinct: bool = False) -> dict[str, int]:
+    """Key -> row id of stored reviews; `distinct`: of those that are no duplicates."""
+    among = " AND duplicate_of IS NULL" if distinct else ""
+    asked = f"SELECT key, id FROM reviews WHERE key IN (SELECT value FROM json_each(?)){among}"
+    return dict(connection.execute(asked, (json.dumps(keys),)))
 
 
 def quoted(connection: sqlite3.Connection, key: str, longest: int) -> tuple[str, str | None] | None:

@@ -26,7 +26,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, get_args
 
-from builder.core.errors import InputError, ResourceError, WorkdirError
+from builder.core.errors import InputError, ResourceError, WorkdirError, shortened
 from builder.core.files import read_cells, write_atomically
 from builder.core.records import Label, PoolReview, Triplet
 from builder.core.wording import counted
@@ -140,17 +140,13 @@ def _place(row: Row, left_out: list[LeftOut]) -> Row | None:
     located, faulty = locate_triplets([labels[i] for i in bare], text)
     for number, reason in faulty.items():
         at = bare[number]
-        words = " ".join(str(labels[at].get(name, "")) for name in COLUMNS[1:])
-        left_out.append(LeftOut(f"row {lines[at]}" if lines else f"review {row['id']}", _shorten(words), reason))
+        words = shortened(" ".join(str(labels[at].get(name, "")) for name in COLUMNS[1:]), _LONGEST)
+        left_out.append(LeftOut(f"row {lines[at]}" if lines else f"review {row['id']}", words, reason))
     kept = [label for i, label in enumerate(labels) if i not in bare]
     triplets = [*kept, *(triplet_row(triplet) for triplet in located)]
     if faulty and not triplets:
         return None
     return {**row, "triplets": triplets, **({"wrong": []} if faulty else {})}
-
-
-def _shorten(words: str) -> str:
-    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
 
 
 def read_workdir(workdir: Path, pool: str | None = None) -> LabelledRows:

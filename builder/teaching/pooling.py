@@ -19,7 +19,7 @@ from typing import Any
 from builder.core.errors import ConfigError, InputError, WorkdirError, did_you_mean
 from builder.core.files import write_atomically
 from builder.core.progress import bar
-from builder.core.records import Label, Pool
+from builder.core.records import Label, Pool, Released
 from builder.gold.judge import Endpoint, Failure, Question, Reply, Spent, ask, key_of, message_of, parse, questions
 from builder.gold.pool import LayerReview, PoolLayer, PoolSettings, make, name_of, sample
 from builder.pipeline.layers import read_layer
@@ -149,7 +149,7 @@ def _release_row(review: LayerReview, annotation: str) -> ReviewRow:
     """A labelled review as a row of a release, with its raw text."""
     language = language_tag(review.text)
     triplets = [
-        triplet_row(f"{review.key}:{triplet_id(0, triplet):08x}", triplet, (annotation,), ())
+        triplet_row(triplet, Released(f"{review.key}:{triplet_id(0, triplet):08x}", (annotation,)))
         for triplet in review.triplets
     ]
     return {

@@ -15,7 +15,7 @@ from builder.engine.rows import ENGINE_CLASSES, OPINION_STATES, UNIT_PROPERTIES
 from builder.engine.symbols import UNIT_KINDS
 from builder.language.lexicon.tsv_rows import load_word_classes, read_rows, table_files
 from builder.pipeline.pipeline import STAGES
-from builder.release.export.formats import CARRIES, FORMATS, OTHERS
+from builder.release.export.formats import FORMATS
 from builder.store import queries
 
 RULES = Path(__file__).parents[2] / "rules"
@@ -41,8 +41,7 @@ def describe_queries() -> str:
 
 
 def describe_export_formats() -> str:
-    abouts = {name: form.about for name, form in FORMATS.items()} | {name: about for name, (about, _) in OTHERS.items()}
-    rows = ((f"`{name}`", about, CARRIES[name]) for name, about in abouts.items())
+    rows = ((f"`{name}`", form.about, form.carries) for name, form in FORMATS.items())
     return _table(("format", "what it is", "beside triplets, it carries"), rows)
 
 

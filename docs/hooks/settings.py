@@ -8,7 +8,7 @@ import typing
 from collections.abc import Iterator
 
 from builder.augment.settings import AugmentSettings
-from builder.core.config import written_value
+from builder.core.files import written_value
 from builder.core.settings import Config
 from builder.pipeline.setup import SettingFacts, setting_facts
 

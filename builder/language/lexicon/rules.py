@@ -11,7 +11,6 @@ A rule as text that a person edits: a table of TOML, whole, whatever files it wa
 from __future__ import annotations
 
 import ast
-import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from builder.core.errors import ResourceError
-from builder.core.files import parse_toml, read_settings
+from builder.core.files import parse_toml, read_settings, written_value
 from builder.core.settings import RESTAURANT
 from builder.language.lexicon.packs import RULE_FILES, data_dir, list_layers
 from builder.language.lexicon.tsv_rows import folder_digest, load_word_classes, name_words
@@ -367,24 +366,15 @@ def read_name(text: str) -> str:
 
 
 def _key(name: str) -> str:
-    return name if _NAME.fullmatch(name) else _string(name)
-
-
-def _string(text: str) -> str:
-    """JSON escapes as TOML does, but for the one control character that it lets stand."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
+    return name if _NAME.fullmatch(name) else written_value(name)
 
 
 def _value(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return _string(value)
     if isinstance(value, list | tuple):
         return _list([_value(item) for item in value])
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_key(str(key))} = {_value(item)}" for key, item in value.items()) + " }"
-    return repr(value)
+    return written_value(value)
 
 
 def _list(items: list[str]) -> str:
@@ -408,7 +398,7 @@ def _fill(items: list[str]) -> Iterator[str]:
 def _examples(key: str, examples: list[RuleExample]) -> list[str]:
     if not examples:
         return []
-    return [f"{key} = [", *(f"  {_string(_write_example(example))}," for example in examples), "]"]
+    return [f"{key} = [", *(f"  {written_value(_write_example(example))}," for example in examples), "]"]
 
 
 def _write_example(example: RuleExample) -> str:

@@ -161,7 +161,7 @@ def run(context: Context) -> runs.Counts:
 
 def _check_keys(context: Context, path: str, keys: frozenset[str]) -> None:
     """InputError for labelled reviews that are not among the distinct ones."""
-    if strange := sorted(keys - reviews.distinct_keys(context.connection, sorted(keys))):
+    if strange := sorted(keys - reviews.ids(context.connection, sorted(keys), distinct=True).keys()):
         what = f"gold names review {strange[0]!r}" + (f" and {len(strange) - 1} more" if len(strange) > 1 else "")
         raise InputError(f"{what}, not among the distinct reviews", where=path, fix="correct the ids")
 
@@ -200,7 +200,7 @@ def _ingest(context: Context, path: Path, stored: StoredTexts) -> None:
 def _write(context: Context, rows: Sequence[IngestRow], stored: StoredTexts) -> None:
     """Write some reviews. A key that is taken gets the row's number: no review is lost to a careless id column."""
     connection = context.connection
-    taken = reviews.keys_taken(connection, [row.review[0] for row in rows])
+    taken = set(reviews.ids(connection, [row.review[0] for row in rows]))
     batch: list[reviews.NewReview] = []
     for row in rows:
         key = row.review[0] if row.review[0] not in taken else _free_key(context, row.review, taken)
@@ -223,6 +223,6 @@ def _free_key(context: Context, row: reviews.NewReview, taken: set[str]) -> str:
     """The key with the number of its row, and another number where that is taken too, by a row of another file."""
     for number in itertools.count(1):
         key = f"{row[0]}~{row[6]}" + (f"~{number}" if number > 1 else "")
-        if key not in taken and not reviews.keys_taken(context.connection, [key]):
+        if key not in taken and not reviews.ids(context.connection, [key]):
             return key
     raise AssertionError("numbers do not end")

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.core.errors import InputError
-from builder.core.files import parse_json
+from builder.core.files import parse_json, read_text
 from builder.core.records import POLARITY_WORDS, surface
 from builder.gold.metrics import Answer
 from builder.gold.metrics.complete import Complete, Ranged, merge
@@ -234,15 +234,8 @@ def load(path: Path) -> File:
     return File(rows)
 
 
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read: {error}", where=str(path)) from error
-
-
 def _recognised(path: Path) -> Iterator[tuple[str, str, Any]]:
-    text = _read_text(path)
+    text = read_text(path)
     if recognised(text):
         yield from ((f"{path}:{number}", kind, row) for number, kind, row in rows(text, str(path)))
         return
@@ -380,7 +373,7 @@ def load_complete(path: Path) -> dict[str, Complete]:
 
 def _read_annotator(path: Path) -> dict[str, list[Ranged]]:
     reviews: dict[str, list[Ranged]] = {}
-    for where, row in _lines(_read_text(path), path):
+    for where, row in _lines(read_text(path), path):
         try:
             key, triplets = str(row["id"]), [_read_triplet(triplet) for triplet in row["triplets"]]
         except (KeyError, ValueError, TypeError) as error:

@@ -29,33 +29,44 @@ from builder.release.export.records import (
     continuous,
     label,
     labelled,
+    row_of,
     untokenisable,
 )
-from builder.release.export.records import triplet as released
 from builder.release.verify import naming_faults
 
-Refused = Callable[[str], str | None]
+_DEV = {"valid": "dev"}
+"""What the readers of these formats open for the validation split."""
+_DETAILS, _ID, _NOTHING = "all details", "the review's id", "neither details nor id"
+"""What a format has room for beside places and polarities. Details: `REVIEW_DETAILS` and `TRIPLET_DETAILS`."""
 
 
 def _nothing(_: object) -> None:
     return None
 
 
-_DEV = {"valid": "dev"}
-"""What the readers of these formats open for the validation split."""
+def _count_labels(review: Labelled) -> int:
+    return len(review.labels)
+
+
+def _count_triplets(review: Labelled) -> int:
+    return len(row_of(review)["triplets"])
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """`file` is the name of a split's file with {split}, which `called` may rename; `text` and
-    `label` say why something cannot be held. `beside`: files that the tool needs too, by name.
+    """`file` is the name of a split's file with {split}, which `called` may rename; `carries` says what it holds beside
+    triplets. `text`, `label` and `review` say why something cannot be held, `count` how many labels a review has there.
+    `beside`: files that the tool needs too, by name.
     """
 
     about: str
     file: str
-    write: Callable[[Iterable[Labelled]], str]
-    text: Refused = _nothing
+    write: Callable[[Sequence[Labelled]], str | bytes]
+    carries: str = _DETAILS
+    text: Callable[[str], str | None] = _nothing
     label: Callable[[TripletLabel], str | None] = _nothing
+    review: Callable[[Labelled], Skipped | None] = _nothing
+    count: Callable[[Labelled], int] = _count_labels
     called: Mapping[str, str] = field(default_factory=dict)
     beside: Mapping[str, str] = field(default_factory=dict)
 
@@ -65,13 +76,16 @@ class Format:
 
 _spaced = partial(Format, text=untokenisable, label=continuous, called=_DEV)
 """Those of spaced tokens, which refuse the same."""
+_table = partial(Format, count=_count_triplets)
+_paper = partial(Format, file="{split}.json", carries=_ID, review=research.paper_refused_review, count=_count_triplets)
 FORMATS: dict[str, Format] = {
-    "aste-v2": _spaced("ASTE-Data-V2, every token index of a span", "{split}_triplets.txt", research.dump_v2),
-    "span-aste": _spaced("Span-ASTE, first and last token of a span", "{split}.txt", research.dump_span_aste),
+    "aste-v2": _spaced("ASTE-Data-V2, every token index of a span", "{split}_triplets.txt", research.dump_v2, _NOTHING),
+    "span-aste": _spaced("Span-ASTE, first and last token of a span", "{split}.txt", research.dump_span_aste, _NOTHING),
     "pyabsa": Format(
         "PyABSA, a line for each review with all its triplets",
         "{split}.dat.aste",
         research.dump_pyabsa,
+        _NOTHING,
         research.pyabsa_refused_text,
         research.pyabsa_refused,
     ),
@@ -88,52 +102,56 @@ FORMATS: dict[str, Format] = {
         "Argilla records with suggestions, and the settings of their dataset",
         "{split}.json",
         argilla.write_records,
+        _ID,
         beside={"settings.json": argilla.SETTINGS},
     ),
+    "csv": _table("a table, one triplet a row, with every value and offset", "{split}.csv", table.dump_csv),
+    "xlsx": _table(
+        "the same as a workbook for Excel and its like", "{split}.xlsx", table.dump_xlsx, review=table.oversized
+    ),
+    "paper": _paper("the format of Lu et al., questions naming the aspects", write=research.dump_paper),
+    "paper-open": _paper("the same with open questions", write=partial(research.dump_paper, given=False)),
+    "bio-chars": Format(
+        "BIO of aspects over characters",
+        "{split}.bio",
+        research.dump_bio,
+        _ID,
+        untokenisable,
+        review=research.bio_refused,
+        count=research.count_aspects,
+    ),
 }
-"""The formats of (aspect, opinion, polarity) with places."""
-OTHERS: dict[str, tuple[str, str]] = {
-    "csv": ("a table, one triplet a row, with every value and offset", "{split}.csv"),
-    "xlsx": ("the same as a workbook for Excel and its like", "{split}.xlsx"),
-    "paper": ("the format of Lu et al., questions naming the aspects", "{split}.json"),
-    "paper-open": ("the same with open questions", "{split}.json"),
-    "bio-chars": ("BIO of aspects over characters", "{split}.bio"),
-}
-"""Those that hold other things."""
-NAMES = (*FORMATS, *OTHERS)
-_DETAILS, _ID, _NOTHING = "all details", "the review's id", "neither details nor id"
-CARRIES: Mapping[str, str] = {
-    **dict.fromkeys(("gts", "semeval", "label-studio", "doccano", "csv", "xlsx"), _DETAILS),
-    **dict.fromkeys(("argilla", "paper", "paper-open", "bio-chars"), _ID),
-    **dict.fromkeys(("aste-v2", "span-aste", "pyabsa"), _NOTHING),
-}
-"""What each format has room for beside places and polarities. Details: `REVIEW_DETAILS` and `TRIPLET_DETAILS`."""
+NAMES = tuple(FORMATS)
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A file's content (or `binary`, where it is no text), what is in it, and what is not. `in_full`: labels whose
-    opinion is the full phrase because the format cannot hold its core. `empty`: reviews without a triplet that are left
-    out because that was asked for.
+    """A file's content, what is in it, and what is not. `in_full`: labels whose opinion is the full phrase because the
+    format cannot hold its core. `empty`: reviews without a triplet that are left out because that was asked for.
     """
 
     file: str
-    content: str
+    content: str | bytes
     reviews: int
     labels: int
     skipped: tuple[Skipped, ...]
     in_full: int = 0
-    binary: bytes = b""
     empty: int = 0
 
     @property
     def payload(self) -> bytes:
-        return self.binary or self.content.encode()
+        return self.content.encode() if isinstance(self.content, str) else self.content
+
+    @property
+    def lost(self) -> int:
+        """The labels of the reviews that are skipped."""
+        return sum(review.labels for review in self.skipped)
 
 
-def _check_name(name: str) -> None:
-    if name not in NAMES:
+def _format(name: str) -> Format:
+    if name not in FORMATS:
         raise ConfigError(f"unknown format {name!r}", fix=f"{did_you_mean(name, NAMES)}known: {', '.join(NAMES)}")
+    return FORMATS[name]
 
 
 def export(
@@ -142,113 +160,45 @@ def export(
     """The rows of a split in the format `name`, `without_empty` those with a triplet. ConfigError for a name that is
     not known.
     """
-    _check_name(name)
-    numbered = {n: row for n, row in enumerate(rows, start=1) if row["triplets"] or not without_empty}
-    kept = list(numbered.values())
-    if name in FORMATS:
-        made = _labels(FORMATS[name], split, kept, opinion)
-    else:
-        file = OTHERS[name][1].format(split=split)
-        if name in ("csv", "xlsx"):
-            made = _table(file, kept, binary=name == "xlsx")
-        elif name.startswith("paper"):
-            made = _paper(file, numbered, given=name == "paper")
-        else:
-            made = _bio(file, [labelled(row, opinion) for row in kept])
-    return replace(made, empty=len(rows) - len(kept))
-
-
-def _labels(form: Format, split: str, rows: Iterable[ReviewRow], opinion: Opinion) -> Exported:
+    form = _format(name)
     kept: list[Labelled] = []
     skipped: list[Skipped] = []
-    in_full = 0
-    for row in rows:
-        review = labelled(row, opinion)
-        if reason := form.text(row["text"]):
-            skipped.append(Skipped(review.id, None, reason, len(review.labels)))
-        elif not any(map(form.label, review.labels)):
-            kept.append(review)
+    in_full = empty = 0
+    for number, row in enumerate(rows, start=1):
+        if without_empty and not row["triplets"]:
+            empty += 1
+            continue
+        review = labelled(row, opinion, number)
+        fitted = _fit(form, review, opinion)
+        if isinstance(fitted, Skipped):
+            skipped.append(replace(fitted, labels=form.count(review)))
         else:
-            fitted, fault = _fitted(form, row, opinion)
-            if fault:
-                skipped.append(replace(fault, labels=len(review.labels)))
-            else:
-                kept.append(replace(review, labels=tuple(sorted(set(fitted)))))
-                in_full += len(set(fitted) - set(review.labels))
-    written = sum(len(review.labels) for review in kept)
-    return Exported(form.file_of(split), form.write(kept), len(kept), written, tuple(skipped), in_full)
+            kept.append(fitted)
+            in_full += len(set(fitted.labels) - set(review.labels))
+    written = sum(map(form.count, kept))
+    return Exported(form.file_of(split), form.write(kept), len(kept), written, tuple(skipped), in_full, empty)
 
 
-def _fitted(form: Format, row: ReviewRow, opinion: Opinion) -> tuple[list[TripletLabel], Skipped | None]:
-    """The labels of a review, in full where the format cannot hold their opinion's core; or the first that it cannot
-    hold at all.
-    """
-    fitted: list[TripletLabel] = []
+def _fit(form: Format, review: Labelled, opinion: Opinion) -> Labelled | Skipped:
+    """The review, with labels in full where the format cannot hold their opinion's core; or what it cannot hold."""
+    if reason := form.text(review.text):
+        return Skipped(review.id, None, reason)
+    if fault := form.review(review):
+        return fault
+    if not any(map(form.label, review.labels)):
+        return review
+    fitted: set[TripletLabel] = set()
     polarities: dict[object, str] = {}
-    for triplet in row["triplets"]:
+    for triplet in row_of(review)["triplets"]:
         core = label(triplet, opinion)
         reason = form.label(core)
         chosen = label(triplet, "opinion_full") if reason else core
         if reason and form.label(chosen):
-            return [], Skipped(row["id"], core, reason, 0)
+            return Skipped(review.id, core, reason)
         if polarities.setdefault((chosen.aspect, chosen.opinion), chosen.polarity) != chosen.polarity:
-            return [], Skipped(row["id"], core, "written in full, the opinion has two polarities", 0)
-        fitted.append(chosen)
-    return fitted, None
-
-
-def _table(file: str, rows: Sequence[ReviewRow], binary: bool) -> Exported:
-    skipped = [
-        Skipped(row["id"], None, reason, len(row["triplets"]))
-        for row in rows
-        if binary and (reason := table.oversized(row))
-    ]
-    out = {review.id for review in skipped}
-    kept = [row for row in rows if row["id"] not in out]
-    content, book = ("", table.dump_xlsx(kept)) if binary else (table.dump_csv(kept), b"")
-    return Exported(file, content, len(kept), sum(len(row["triplets"]) for row in kept), tuple(skipped), binary=book)
-
-
-def _paper(file: str, rows: Mapping[int, ReviewRow], given: bool) -> Exported:
-    """A line keeps the number of its row, whatever is left out before it."""
-    lines: list[str] = []
-    skipped: list[Skipped] = []
-    kept = 0
-    for number, row in rows.items():
-        triplets = [released(triplet) for triplet in row["triplets"]]
-        refusals = ((triplet, reason) for triplet in triplets if (reason := research.paper_refused(triplet)))
-        if refusal := next(refusals, None):
-            triplet, reason = refusal
-            fault = TripletLabel(triplet.aspect.spans, triplet.opinion.spans, triplet.polarity)
-            skipped.append(Skipped(row["id"], fault, reason, len(triplets)))
-        else:
-            kept += len(triplets)
-            lines.append(research.paper_line(number, row["text"], triplets, given, row["id"]) + "\n")
-    return Exported(file, "".join(lines), len(lines), kept, tuple(skipped))
-
-
-def _bio(file: str, reviews: Sequence[Labelled]) -> Exported:
-    """Counts aspects."""
-    skipped = [
-        Skipped(review.id, None, reason, len(_aspects(review)))
-        for review in reviews
-        if (reason := untokenisable(review.text))
-    ]
-    out = {review.id for review in skipped}
-    kept = []
-    for review in (review for review in reviews if review.id not in out):
-        _, refused = research.tagged_aspects(review)
-        if refused:
-            skipped.append(refused[0])
-        else:
-            kept.append(review)
-    return Exported(
-        file, research.dump_bio(kept), len(kept), sum(len(_aspects(review)) for review in kept), tuple(skipped)
-    )
-
-
-def _aspects(review: Labelled) -> set[object]:
-    return {label.aspect for label in review.labels}
+            return Skipped(review.id, core, "written in full, the opinion has two polarities")
+        fitted.add(chosen)
+    return replace(review, labels=tuple(sorted(fitted)))
 
 
 def skipped_lines(skipped: Iterable[Skipped], texts: Mapping[str, str]) -> str:
@@ -272,22 +222,6 @@ def skipped_lines(skipped: Iterable[Skipped], texts: Mapping[str, str]) -> str:
 # ---- A release in another format
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A split in its new file."""
-
-    split: str
-    path: Path
-    reviews: int
-    labels: int
-    in_full: int
-    skipped: int
-    """Reviews that the format cannot hold, with `lost` labels."""
-    lost: int
-    empty: int
-    """Reviews without a triplet that are left out because that was asked for."""
-
-
 def export_release(
     release: Path,
     name: str,
@@ -295,32 +229,32 @@ def export_release(
     splits: Sequence[str] = (),
     opinion: Opinion = "opinion",
     without_empty: bool = False,
-) -> list[Written]:
+) -> list[Exported]:
     """Write the chosen splits (all if none is named); ConfigError for a split or format that is not known.
 
-    An augmentation layer is written where it is named: train-synonym. `without_empty` leaves out reviews without a
-    triplet, which readers of ASTE data refuse.
+    Returns what was written, contents aside. An augmentation layer is written where it is named: train-synonym.
+    `without_empty` leaves out reviews without a triplet, which readers of ASTE data refuse.
     """
-    _check_name(name)
+    form = _format(name)
     source = reading.opened(release)
     known = [*source.splits, *source.layers]
     if strange := [split for split in splits if split not in known]:
         raise ConfigError(f"no split {strange[0]!r}", where=str(release), fix=f"there are {', '.join(known)}")
     with uncollected():
-        return [_export(release, name, to, split, opinion, without_empty) for split in splits or source.splits]
+        written = [_export(release, name, to, split, opinion, without_empty) for split in splits or source.splits]
+    for beside, content in form.beside.items():
+        write_atomically(to / beside, content.encode())
+    return written
 
 
-def _export(release: Path, name: str, to: Path, split: str, opinion: Opinion, without_empty: bool) -> Written:
+def _export(release: Path, name: str, to: Path, split: str, opinion: Opinion, without_empty: bool) -> Exported:
     reviews = list(reading.rows(release, split))
     with naming_faults(release):
         made = export(name, split, reviews, opinion, without_empty)
     write_atomically(to / made.file, made.payload)
-    for beside, content in FORMATS[name].beside.items() if name in FORMATS else ():
-        write_atomically(to / beside, content.encode())
     aside = to / f"{made.file}.skipped.jsonl"
     if made.skipped:
         write_atomically(aside, skipped_lines(made.skipped, {row["id"]: row["text"] for row in reviews}).encode())
     else:
         aside.unlink(missing_ok=True)
-    lost = sum(review.labels for review in made.skipped)
-    return Written(split, to / made.file, made.reviews, made.labels, made.in_full, len(made.skipped), lost, made.empty)
+    return replace(made, content="")  # one split in memory is enough

@@ -67,16 +67,6 @@ class ReviewRow(TypedDict):
     columns: NotRequired[dict[str, str | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What is known of a triplet beside its places: see `TripletRow`."""
-
-    confidence: float | None = None
-    verdict: str | None = None
-    aspect_category: str | None = None
-    opinion_category: str | None = None
-
-
 def element_row(element: Element) -> ElementRow:
     """An element as it stands in a row."""
     return {"text": element.text, "spans": [list(span) for span in element.spans]}
@@ -87,24 +77,23 @@ def element(row: ElementRow) -> Element:
 
 
 def triplet_row(
-    i: str, triplet: Triplet, sources: tuple[str, ...], rules: tuple[str, ...], judged: Judged | None = None
+    triplet: Triplet, released: Released, rules: Sequence[str] = (), confidence: float | None = None
 ) -> TripletRow:
-    """A triplet as it stands in a row, under the id `i`."""
-    judged = judged or Judged()
+    """A triplet as it stands in a row, with what the release says of it."""
     return {
-        "id": i,
+        "id": released.id or "",
         "aspect": element_row(triplet.aspect),
         "aspect_full": element_row(triplet.aspect_full),
-        "aspect_category": judged.aspect_category,
+        "aspect_category": released.aspect_category,
         "owner": element_row(triplet.owner) if triplet.owner else None,
         "opinion": element_row(triplet.opinion),
         "opinion_full": element_row(triplet.opinion_full),
-        "opinion_category": judged.opinion_category,
+        "opinion_category": released.opinion_category,
         "polarity": triplet.polarity,
         "valence": triplet.valence,
-        "confidence": judged.confidence,
-        "verdict": judged.verdict,
-        "sources": list(sources),
+        "confidence": confidence,
+        "verdict": released.verdict,
+        "sources": list(released.sources),
         "rules": list(rules),
     }
 
@@ -250,13 +239,14 @@ class TripletLabel:
 @dataclass(frozen=True, slots=True)
 class Labelled:
     """A review with its labels in the order of their places, none of them twice. Formats without ids give each its
-    number. `row` is the review in full; it takes no part in comparisons.
+    number. `row` is the review in full, `number` its place in the split from 1; they take no part in comparisons.
     """
 
     id: str
     text: str
     labels: tuple[TripletLabel, ...]
     row: ReviewRow | None = field(default=None, compare=False, repr=False)
+    number: int = field(default=0, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,15 +258,21 @@ class Skipped:
     id: str
     label: TripletLabel | None
     reason: str
-    labels: int
+    labels: int = 0
 
 
-def labelled(row: ReviewRow, opinion: Opinion = "opinion") -> Labelled:
+def labelled(row: ReviewRow, opinion: Opinion = "opinion", number: int = 0) -> Labelled:
     """A row of ours; `opinion` chooses the core with its negator, which may be interrupted, or the full phrase, which
     never is.
     """
     labels = {label(triplet, opinion) for triplet in row["triplets"]}
-    return Labelled(row["id"], row["text"], tuple(sorted(labels)), row)
+    return Labelled(row["id"], row["text"], tuple(sorted(labels)), row, number)
+
+
+def row_of(review: Labelled) -> ReviewRow:
+    """The row that a review was made from."""
+    assert review.row is not None, f"{review.id} was made from a row"
+    return review.row
 
 
 def label(triplet: TripletRow, opinion: Opinion) -> TripletLabel:

@@ -32,10 +32,12 @@ from builder.release.export.records import (
     continuous,
     indices,
     review_details,
+    row_of,
     tokens,
     triplet_details,
     untokenisable,
 )
+from builder.release.export.records import triplet as released
 
 _MARK, _THREE = "####", "#### #### ####"
 NO_HYPHEN = {**STAND_INS, "-": "\u2011"}
@@ -176,7 +178,6 @@ backslash twice.
 
 def tagged_aspects(review: Labelled) -> tuple[list[Spans], list[Skipped]]:
     """The aspects that tags can show, in order, and those they cannot: interrupted, or over one that stands before."""
-    count = len({label.aspect for label in review.labels})
     kept: list[Spans] = []
     skipped = []
     for aspect, label in sorted({label.aspect: label for label in reversed(review.labels)}.items()):
@@ -188,8 +189,18 @@ def tagged_aspects(review: Labelled) -> tuple[list[Spans], list[Skipped]]:
         else:
             kept.append(aspect)
             continue
-        skipped.append(Skipped(review.id, label, reason, count))
+        skipped.append(Skipped(review.id, label, reason))
     return kept, skipped
+
+
+def count_aspects(review: Labelled) -> int:
+    """How many aspects are to be tagged."""
+    return len({label.aspect for label in review.labels})
+
+
+def bio_refused(review: Labelled) -> Skipped | None:
+    """The first aspect that tags cannot show, or None."""
+    return next(iter(tagged_aspects(review)[1]), None)
 
 
 def dump_bio(reviews: Iterable[Labelled]) -> str:
@@ -224,6 +235,24 @@ def paper_refused(triplet: Triplet) -> str | None:
         if text != text.strip():
             return f"the {name} {text!r} begins or ends with white space"
     return None
+
+
+def paper_refused_review(review: Labelled) -> Skipped | None:
+    """The first triplet that the format cannot hold, or None."""
+    for written in map(released, row_of(review)["triplets"]):
+        if reason := paper_refused(written):
+            return Skipped(
+                review.id, TripletLabel(written.aspect.spans, written.opinion.spans, written.polarity), reason
+            )
+    return None
+
+
+def dump_paper(reviews: Iterable[Labelled], given: bool = True) -> str:
+    """A line for each review, which keeps the number of its row whatever is left out before it."""
+    return "".join(
+        paper_line(review.number, review.text, list(map(released, row_of(review)["triplets"])), given, review.id) + "\n"
+        for review in reviews
+    )
 
 
 def paper_line(number: int, text: str, triplets: Sequence[Triplet], given: bool = True, review: str = "") -> str:

@@ -20,7 +20,7 @@ from xml.sax.saxutils import escape
 
 from builder.core.errors import ConfigError
 from builder.release import parquet
-from builder.release.export.records import ReviewRow, TripletRow
+from builder.release.export.records import Labelled, ReviewRow, Skipped, TripletRow, row_of
 from builder.release.parquet import Fields
 
 Cell = str | float | None
@@ -91,12 +91,12 @@ def _written(value: Any, kind: str) -> Cell:
 # ---- CSV
 
 
-def dump_csv(reviews: Sequence[ReviewRow]) -> str:
+def dump_csv(reviews: Sequence[Labelled]) -> str:
     """UTF-8, commas, all text in quotes, so that texts may hold line breaks."""
-    out = io.StringIO()
+    out, rows = io.StringIO(), list(map(row_of, reviews))
     writer = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-    writer.writerow(columns(reviews))
-    writer.writerows(cells(reviews))
+    writer.writerow(columns(rows))
+    writer.writerows(cells(rows))
     return out.getvalue()
 
 
@@ -135,27 +135,26 @@ _SHEET = f"""{_DECLARED}<worksheet xmlns="http://schemas.openxmlformats.org/spre
 """
 
 
-def oversized(row: ReviewRow) -> str | None:
+def oversized(review: Labelled) -> Skipped | None:
     """Why a sheet cannot hold a review, or None."""
-    longest = max((len(_shielded(cell)) for line in cells([row]) for cell in line if isinstance(cell, str)), default=0)
-    return (
-        f"{longest:,} characters in a cell, which holds {MOST_CHARACTERS:,} in Excel"
-        if longest > MOST_CHARACTERS
-        else None
-    )
+    lines = cells([row_of(review)])
+    longest = max((len(_shielded(cell)) for line in lines for cell in line if isinstance(cell, str)), default=0)
+    if longest <= MOST_CHARACTERS:
+        return None
+    return Skipped(review.id, None, f"{longest:,} characters in a cell, which holds {MOST_CHARACTERS:,} in Excel")
 
 
-def dump_xlsx(reviews: Sequence[ReviewRow]) -> bytes:
+def dump_xlsx(reviews: Sequence[Labelled]) -> bytes:
     """A workbook of one sheet, cells as text (a leading = makes no formula) or numbers. ConfigError for more rows
     than a sheet holds.
     """
-    out = io.BytesIO()
+    out, rows = io.BytesIO(), list(map(row_of, reviews))
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as book:
         for name, part in _PARTS.items():
             book.writestr(_dated(name), _DECLARED + part)
         with book.open(_dated("xl/worksheets/sheet1.xml"), "w") as sheet:
-            sheet.write((_SHEET + _line(columns(reviews))).encode())
-            for number, line in enumerate(cells(reviews), start=2):
+            sheet.write((_SHEET + _line(columns(rows))).encode())
+            for number, line in enumerate(cells(rows), start=2):
                 if number > MOST_ROWS:
                     raise ConfigError(
                         f"more than {MOST_ROWS:,} rows, which no sheet of Excel holds", fix="use --format csv"
