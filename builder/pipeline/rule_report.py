@@ -4,7 +4,6 @@ conflict, yield (as Snorkel's analysis of labelling functions).
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
@@ -16,10 +15,10 @@ from builder.engine.reader import restored
 from builder.language.lexicon.folders import folders_in
 from builder.language.lexicon.resources import Lexicon
 from builder.pipeline import builds
+from builder.pipeline.rule_changes import find_sentence
 from builder.store import reviews
 
 _CHUNK = 1024
-_ENDS = re.compile(r"[。！？!?；;\n]")
 _AROUND = 24
 """Characters that are quoted before and behind a word, at most."""
 
@@ -35,8 +34,7 @@ def documents(connection: sqlite3.Connection, lexicon: Lexicon) -> Iterator[Doc]
 
 def quote(text: str, start: int, end: int) -> str:
     """The sentence around some words, which stand in 【】, on a line; a long one is cut."""
-    begin = max((match.end() for match in _ENDS.finditer(text, 0, start)), default=0)
-    until = match.start() if (match := _ENDS.search(text, end)) else len(text)
+    begin, until = find_sentence(text, start, end)
     first, last = max(begin, start - _AROUND), min(until, end + _AROUND)
     before = ("…" if first > begin else "") + text[first:start]
     behind = text[end:last] + ("…" if last < until else "")

@@ -11,7 +11,6 @@ A rule as text that a person edits: a table of TOML, whole, whatever files it wa
 from __future__ import annotations
 
 import ast
-import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from builder.core.config import written_value
 from builder.core.errors import ResourceError
 from builder.core.files import parse_toml, read_settings
 from builder.core.settings import RESTAURANT
@@ -210,7 +210,7 @@ def _extend(rule: Rule, name: str, body: dict[str, object], where: str, lines: M
     """A rule with what another adds to it: lists grow, tables grow by key, other values are replaced, examples are
     added. What `without` lists is taken from the lists and tables below.
     """
-    below = _take_away(rule, body.pop("without", {}), where)
+    below = _leave_out(name, rule.params, body.pop("without", {}), where)
     own = _read_rule(name, {"kind": rule.kind, "order": rule.order, "about": rule.about} | body, where, lines)
     if own.kind != rule.kind:
         raise ResourceError(f"rule {name!r} extends one of kind {rule.kind}", where=where, fix="leave out `kind`")
@@ -222,12 +222,8 @@ def _extend(rule: Rule, name: str, body: dict[str, object], where: str, lines: M
     return Rule(name, rule.kind, own.order, about, grown, examples, rule.where, placed, code=rule.code)
 
 
-def _take_away(rule: Rule, without: object, where: str) -> Mapping[str, object]:
-    """The parameters of a rule without some members of its lists and keys of its tables."""
-    return _leave_out(rule.name, rule.params, without, where)
-
-
 def _leave_out(name: str, params: Mapping[str, object], without: object, where: str) -> Mapping[str, object]:
+    """The parameters of a rule without some members of its lists and keys of its tables."""
     if not isinstance(without, dict) or not all(isinstance(members, list | dict) for members in without.values()):
         raise ResourceError(f"rule {name!r}: without is not a table of lists", where=where)
     out = dict(params)
@@ -367,24 +363,15 @@ def read_name(text: str) -> str:
 
 
 def _key(name: str) -> str:
-    return name if _NAME.fullmatch(name) else _string(name)
-
-
-def _string(text: str) -> str:
-    """JSON escapes as TOML does, but for the one control character that it lets stand."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
+    return name if _NAME.fullmatch(name) else written_value(name)
 
 
 def _value(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return _string(value)
     if isinstance(value, list | tuple):
         return _list([_value(item) for item in value])
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_key(str(key))} = {_value(item)}" for key, item in value.items()) + " }"
-    return repr(value)
+    return written_value(value)
 
 
 def _list(items: list[str]) -> str:
@@ -408,7 +395,7 @@ def _fill(items: list[str]) -> Iterator[str]:
 def _examples(key: str, examples: list[RuleExample]) -> list[str]:
     if not examples:
         return []
-    return [f"{key} = [", *(f"  {_string(_write_example(example))}," for example in examples), "]"]
+    return [f"{key} = [", *(f"  {written_value(_write_example(example))}," for example in examples), "]"]
 
 
 def _write_example(example: RuleExample) -> str:
