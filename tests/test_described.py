@@ -14,13 +14,10 @@ from builder.core.errors import ResourceError
 from builder.core.records import Token, Triplet
 from builder.engine import Doc, RuleEngine, make_engine
 from builder.engine.described.mentions import (
+    DescribedWords,
     Mention,
     MentionLexicons,
     choose_steps,
-    collect_aspects,
-    collect_opinions,
-    detect_aspects,
-    detect_opinions,
     find_node,
     split_name,
 )
@@ -40,6 +37,11 @@ RULES = load_rules()
 DISHES = choose_steps(RULES)["described-aspects"]
 FIGURE = "炸醬麵相當好吃，醬的份量也很多，可惜店員卻令人失望。"
 """The sentence of Figures 4 and 5 in our own words: a dish, an attribute with 的, and a disappointment."""
+
+
+@cache
+def lexicons() -> MentionLexicons:
+    return MentionLexicons(reader().lexicon, DISHES)
 
 
 @cache
@@ -68,9 +70,13 @@ def mention(text: str, tokens: Sequence[Token], word: str) -> Mention:
     return Mention(start, start + len(word), word, first, last, find_node(tokens, first, last))
 
 
-def pairs_of(text: str, tokens: Sequence[Token], opinions: Sequence[str], aspects: Sequence[str]) -> list[str]:
+def make_words(text: str, tokens: Tree, opinions: Sequence[str], aspects: Sequence[str]) -> DescribedWords:
     said, things = ([mention(text, tokens, word) for word in words] for words in (opinions, aspects))
-    found = pair_by_shortest_path(tokens, [0] * len(tokens), said, things)
+    return DescribedWords(text, tokens, said, things)
+
+
+def pairs_of(text: str, tokens: Tree, opinions: Sequence[str], aspects: Sequence[str]) -> list[str]:
+    found = pair_by_shortest_path(make_words(text, tokens, opinions, aspects), [0] * len(tokens))
     return [f"{pair.aspect.word} {pair.opinion.word} {' '.join(pair.path)}" for pair in found]
 
 
@@ -93,7 +99,7 @@ def test_a_coordination_over_marks_and_conjunctions_shares_the_opinion() -> None
 
 def test_all_words_of_a_category_have_one_valence() -> None:
     valences: dict[str, set[float]] = {}
-    for entry in collect_opinions(reader().lexicon).values():
+    for entry in lexicons().opinions.values():
         valences.setdefault(entry.category, set()).add(entry.valence)
     assert len(valences) > 50
     assert all(len(values) == 1 for values in valences.values())
@@ -101,19 +107,18 @@ def test_all_words_of_a_category_have_one_valence() -> None:
 
 def test_words_that_only_a_context_values_are_no_opinions_here() -> None:
     assert "重" in reader().lexicon.opinions
-    assert "重" not in collect_opinions(reader().lexicon)
+    assert "重" not in lexicons().opinions
 
 
 def test_an_adverb_is_no_opinion_though_the_lexicon_has_the_word() -> None:
     text, tokens = make_tree("湯/NOUN/2/nsubj 特別/ADV/2/advmod 好喝/ADJ/-1/root")
-    lexicons = MentionLexicons.of(reader().lexicon, DISHES)
-    assert "特別" in lexicons.opinions
-    assert [found.word for found in detect_opinions(text, tokens, lexicons)] == ["好喝"]
+    assert "特別" in lexicons().opinions
+    assert [found.word for found in lexicons().read(text, tokens).opinions] == ["好喝"]
 
 
 def test_an_entry_of_several_words_is_one_opinion_whose_node_leads_out_of_it() -> None:
     text, tokens = make_tree("服務/NOUN/2/nsubj 令人/VERB/2/cop 失望/ADJ/-1/root")
-    (found,) = detect_opinions(text, tokens, MentionLexicons.of(reader().lexicon, DISHES))
+    (found,) = lexicons().read(text, tokens).opinions
     assert (found.word, found.node) == ("令人失望", 2)
 
 
@@ -124,24 +129,23 @@ def test_the_parts_of_a_segmented_dish_name_are_aspects_too() -> None:
     lexicon = reader().lexicon
     assert split_name("豚骨拉麵", lexicon) == ("豚骨", "拉麵")
     assert "豚骨" not in lexicon.aspects
-    assert collect_aspects(lexicon, DISHES)["豚骨"].cls.startswith("food")
+    assert lexicons().aspects["豚骨"].cls.startswith("food")
 
 
 def test_how_a_dish_is_cooked_is_no_aspect() -> None:
     lexicon = reader().lexicon
     assert lexicon.morphemes["紅燒"] == "verb"
-    assert "紅燒" not in collect_aspects(lexicon, DISHES)
+    assert "紅燒" not in lexicons().aspects
 
 
 def test_a_word_of_both_lexicons_is_an_aspect_where_it_is_a_noun() -> None:
-    lexicons = MentionLexicons.of(reader().lexicon, DISHES)
     word = "特色"
-    assert word in lexicons.opinions and word in lexicons.aspects
+    assert word in lexicons().opinions and word in lexicons().aspects
     for pos, opinions, aspects in (("NOUN", [], [word]), ("ADJ", [word], [])):
         text, tokens = make_tree(f"{word}/{pos}/-1/root")
-        read = detect_opinions(text, tokens, lexicons)
-        assert [found.word for found in read] == opinions
-        assert [found.word for found in detect_aspects(text, tokens, lexicons, read)] == aspects
+        words = lexicons().read(text, tokens)
+        assert [found.word for found in words.opinions] == opinions
+        assert [found.word for found in words.aspects] == aspects
 
 
 # ---- 3.2.3 shortest path
@@ -176,8 +180,8 @@ def test_a_conjunct_of_a_conjunct_shares_the_opinion_and_a_pronoun_does_not() ->
     text, tokens = make_tree(
         "水餃/NOUN/5/nsubj 雞湯/NOUN/0/conj 豆花/NOUN/1/conj 我/PRON/0/conj 都/ADV/5/mark 愛/VERB/-1/root"
     )
-    pairs = pair_by_shortest_path(tokens, [0] * 6, [mention(text, tokens, "愛")], [mention(text, tokens, "水餃")])
-    expanded = add_conjuncts(pairs, tokens, text, {}, frozenset({5}))
+    words = make_words(text, tokens, ["愛"], ["水餃"])
+    expanded = add_conjuncts(pair_by_shortest_path(words, [0] * 6), words)
     assert [pair.aspect.word for pair in expanded] == ["水餃", "雞湯", "豆花"]
     assert [pair.conjunct_of.word if pair.conjunct_of else "" for pair in expanded] == ["", "水餃", "雞湯"]
     assert expanded[2].path == ("↑conj", "↑conj", "↑nsubj")
@@ -196,18 +200,17 @@ def test_a_conjunct_of_a_conjunct_shares_the_opinion_and_a_pronoun_does_not() ->
 )
 def test_assmod_and_nominal_amod_neighbours_are_attributes(tree: str, attributes: list[str]) -> None:
     text, tokens = make_tree(tree)
-    (pair,) = pair_by_shortest_path(
-        tokens, [0] * len(tokens), [mention(text, tokens, "多")], [mention(text, tokens, "份量")]
-    )
-    expanded = add_attributes(pair, tokens, text, {}, frozenset({len(tokens) - 1}))
-    assert [attribute.word for attribute in expanded.attributes] == attributes
+    words = make_words(text, tokens, ["多"], ["份量"])
+    (pair,) = pair_by_shortest_path(words, [0] * len(tokens))
+    assert [attribute.word for attribute in add_attributes(pair, words).attributes] == attributes
 
 
 def test_an_attribute_is_a_neighbour_above_the_aspect_as_well_as_below() -> None:
     """The lexicon may hold 肉 alone: 份量 is then the attribute."""
     text, tokens = make_tree("肉/NOUN/1/nmod 份量/NOUN/2/nsubj 多/ADJ/-1/root")
-    (pair,) = pair_by_shortest_path(tokens, [0] * 3, [mention(text, tokens, "多")], [mention(text, tokens, "肉")])
-    assert [found.word for found in add_attributes(pair, tokens, text, {}, frozenset({2})).attributes] == ["份量"]
+    words = make_words(text, tokens, ["多"], ["肉"])
+    (pair,) = pair_by_shortest_path(words, [0] * 3)
+    assert [found.word for found in add_attributes(pair, words).attributes] == ["份量"]
 
 
 def test_an_aspect_with_its_attribute_is_written_as_the_paper_writes_it() -> None:
@@ -248,8 +251,8 @@ def test_a_negation_mirrors_the_valence_at_5(valence: float, negated: bool, pola
 def test_a_neg_arc_or_a_neighbouring_negator_negates(tree: str, count: int) -> None:
     text, tokens = make_tree(tree)
     last = len(tokens) - 1
-    opinion = mention(text, tokens, text[tokens[last].start :])
-    assert len(find_negators(text, tokens, opinion, reader().lexicon)) == count
+    words = make_words(text, tokens, [text[tokens[last].start :]], [])
+    assert len(find_negators(words, words.opinions[0], reader().lexicon)) == count
 
 
 # ---- the whole

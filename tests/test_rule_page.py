@@ -15,14 +15,14 @@ from click.testing import CliRunner
 from builder.cli.words import edit, rules
 from builder.core.errors import ConfigError, ResourceError
 from builder.engine import make_engine
-from builder.engine.drafting import draft_rule
 from builder.engine.engine import Engine
 from builder.engine.reader import Reader, Recipe, make_reader
-from builder.engine.rule_changes import compare_triplets, quote_triplet
 from builder.language.lexicon.folders import SHIPPED, folders_in
 from builder.language.lexicon.rules import Rule, RuleExample, load_rules, read_name, write_rule
 from builder.pages.rule_page import RuleBook, RuleWorker, rule_site
-from builder.pipeline.rule_report import draft as write_draft
+from builder.pipeline.drafting import draft as write_draft
+from builder.pipeline.drafting import draft_rule
+from builder.pipeline.rule_changes import compare_triplets, quote_triplet
 
 OWN = """[odd-words]
 kind = "refuse"

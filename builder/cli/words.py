@@ -189,7 +189,7 @@ def new(sentence: str, triplet: str, workdir: Path) -> None:
     stand there. Where the opinion is none yet, it makes one of its words. Make it general, add examples, and put it
     into WORKDIR/rules.
     """
-    from builder.pipeline.rule_report import draft
+    from builder.pipeline.drafting import draft
 
     click.echo(draft(workdir, sentence, triplet), nl=False)
 

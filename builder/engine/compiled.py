@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from builder.core.errors import ResourceError
 from builder.core.settings import Convention
@@ -177,42 +177,34 @@ GONE = {
 """Kinds of rules that are gone -> what took their place."""
 
 
-def check_rules(rules: Sequence[Rule]) -> dict[str, Pairer]:
-    """The rules that pair, made ready, by name. ResourceError names a rule of any convention that cannot run."""
+def check_rules(rules: Sequence[Rule]) -> list[tuple[Rule, object]]:
+    """The rules with their parameters; those that pair made ready. ResourceError names one that cannot run, of whatever
+    convention.
+    """
     known = {*pairing.KINDS, *DECLARED}
+    out = list[tuple[Rule, object]]()
     for rule in rules:
         if rule.kind not in known:
             fix = GONE.get(rule.kind, "known: " + ", ".join(sorted(known)))
             raise ResourceError(f"rule {rule.name!r} has unknown kind {rule.kind!r}", where=rule.where, fix=fix)
-        if rule.kind in DECLARED:
-            read_params(rule, DECLARED[rule.kind])
+        pairs = rule.kind in pairing.KINDS
+        out.append((rule, pairing.KINDS[rule.kind](rule) if pairs else read_params(rule, DECLARED[rule.kind])))
         if rule.kind == FUNCTION and not rule.code:
             fix = "write a function of Python into a domain pack"
             raise ResourceError(f"rule {rule.name!r} has no function", where=rule.where, fix=fix)
-    return {rule.name: pairing.KINDS[rule.kind](rule) for rule in rules if rule.kind in pairing.KINDS}
+    return out
 
 
-class _Selection:
-    """The rules in force in a convention, by kind."""
+class _Selection(list[tuple[Rule, object]]):
+    """The rules in force in a convention, with their parameters."""
 
-    def __init__(self, rules: Sequence[Rule], convention: Convention) -> None:
-        pairers = check_rules(rules)
-        self._convention = convention
-        self._rules = [rule for rule in rules if in_force(rule, convention)]
-        ordered = sorted(self._rules, key=lambda rule: rule.order)
-        self.pairers = tuple((rule.name, pairers[rule.name]) for rule in ordered if rule.name in pairers)
+    def find(self, declared: type[Params]) -> list[tuple[Rule, Params]]:
+        """The rules with parameters of a kind."""
+        return [(rule, own) for rule, own in self if isinstance(own, declared)]
 
-    def find(self, kind: str, declared: type[Params]) -> list[tuple[Rule, Params]]:
-        """The rules of a kind with their parameters."""
-        return [(rule, read_params(rule, declared)) for rule in self._rules if rule.kind == kind]
-
-    def params(self, kind: str, declared: type[Params]) -> list[Params]:
-        """The parameters of the rules of a kind."""
-        return [params for _, params in self.find(kind, declared)]
-
-    def unite(self, kind: str, declared: type[Params]) -> Params:
+    def unite(self, declared: type[Params]) -> Params:
         """What the rules of a kind say together: their lists in a row, of other values the first that is given."""
-        rules = self.params(kind, declared)
+        rules = [own for _, own in self.find(declared)]
         values = {field.name: [getattr(own, field.name) for own in rules] for field in fields(declared)}
         united: dict[str, object] = {
             name: tuple(chain(*own)) if isinstance(own[0], tuple) else next(filter(None, own), own[0])
@@ -229,41 +221,41 @@ class Compiled:
         """ResourceError names the rule, in whatever convention, that is of no known kind or has a parameter that is
         unknown, missing or of the wrong type.
         """
-        chosen = _Selection(rules, convention)
+        chosen = _Selection(pair for pair in check_rules(rules) if in_force(pair[0], convention))
         self.natural = convention == "natural"
-        join, term = chosen.unite("join", JoinRule), chosen.unite("term", TermRule)
-        self.lexicon, apart = _change_words(lexicon, chosen.find("vocabulary", VocabularyRule))
+        join, term = chosen.unite(JoinRule), chosen.unite(TermRule)
+        self.lexicon, apart = _change_words(lexicon, chosen.find(VocabularyRule))
         self._match(chosen, join)
-        units = _read_units(chosen.find("words", WordsRule))
+        units = _read_units(chosen.find(WordsRule))
         self.units = UnitReader(self.lexicon, units, apart, join.had, self._readings, self.words)
         self.terms = TermReader(self.lexicon, term, self.words)
-        patterns = chosen.params("pair-pattern", pairing.PatternParams)
-        self.joining = frozenset(word for own in patterns for word in own.words)
+        self.joining = frozenset(word for _, own in chosen.find(pairing.PatternPairer) for word in own.params.words)
         """Words between a thing and what it comes with."""
-        self.pairers = chosen.pairers
-        self.conjunction = next((rule.name for rule, _ in chosen.find("conjunction", NoParams)), "")
-        self.decision = next((Decision(rule.name, own) for rule, own in chosen.find("decision", DecisionRule)), None)
-        self.valences = chosen.params("valence", ValenceRule)
-        compatible = chosen.params("compatible", CompatibleRule)
+        pairers = [(rule, cast(Pairer, own)) for rule, own in chosen if rule.kind in pairing.KINDS]
+        self.pairers = [(rule.name, pairer) for rule, pairer in sorted(pairers, key=lambda pair: pair[0].order)]
+        self.conjunction = next((rule.name for rule, _ in chosen if rule.kind == "conjunction"), "")
+        self.decision = next((Decision(rule.name, own) for rule, own in chosen.find(DecisionRule)), None)
+        self.valences = [own for _, own in chosen.find(ValenceRule)]
+        compatible = [own for _, own in chosen.find(CompatibleRule)]
         self.compatible = _limit_categories(self.lexicon, compatible)
         """Opinion category -> for each rule that limits it, the prefixes of aspect classes that it may describe."""
         named = {cls.partition(".")[0] for own in compatible for classes in own.classes.values() for cls in classes}
         self.limited = tuple(sorted(named))
         """How the classes begin of which such rules say something; others (of a user's pack) are described by all."""
-        self.exceptions = compile_exceptions(chosen.find("exception", ExceptionRule))
-        self.functions = load_functions([rule for rule, _ in chosen.find(FUNCTION, NoParams)])
-        self.wide = bool(chosen.find("pair-sentence", pairing.NearestInSentence))
+        self.exceptions = compile_exceptions(chosen.find(ExceptionRule))
+        self.functions = load_functions(rule for rule, _ in chosen if rule.kind == FUNCTION)
+        self.wide = bool(chosen.find(pairing.NearestInSentence))
         """Whether some rule pairs over the whole sentence."""
 
     def _match(self, chosen: _Selection, join: JoinRule) -> None:
         """The rules that match units, over one table of words."""
-        shared = _read_classes(chosen.find("words", WordsRule))
+        shared = _read_classes(chosen.find(WordsRule))
         table = WordTable(self.lexicon)
         self.words = EngineClasses(shared, table)
-        predicates = chosen.find("predicate", PredicateRule)
+        predicates = chosen.find(PredicateRule)
         self.predicates = Predicates(predicates, shared, table, self.lexicon.categories)
-        self._readings = Matcher(chosen.find("read-as", ReadingRule), shared, table)
-        refusals = chosen.find("refuse", RefusalRule)
+        self._readings = Matcher(chosen.find(ReadingRule), shared, table)
+        refusals = chosen.find(RefusalRule)
         for rule, own in refusals:
             if own.paired and own.of_aspects:
                 message = f"rule {rule.name!r} refuses aspects, which are not paired"
@@ -271,7 +263,7 @@ class Compiled:
         self.refused_aspects = Matcher([own for own in refusals if own[1].of_aspects], shared, table)
         self.unstated = Matcher([own for own in refusals if own[1].paired], shared, table)
         plain = Matcher([own for own in refusals if not (own[1].of_aspects or own[1].paired)], shared, table)
-        denials = Matcher(chosen.find("deny", DenialRule), shared, table)
+        denials = Matcher(chosen.find(DenialRule), shared, table)
         leads = find_leads(self.lexicon, self.words.entries["WHOLES"])
         self.phrases = PhraseReader(self.lexicon, self.words, join, plain, denials, leads)
 

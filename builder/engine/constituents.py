@@ -1,7 +1,7 @@
-"""Units and constituents of a clause, one symbol each, and the scene in which a pairing rule sees an opinion. Pure.
+"""Constituents of a clause, one symbol each, and the scene in which a pairing rule sees an opinion. Pure.
 
-`units` makes units of words, `phrases` constituents of units, some of which are opinion phrases and some aspect terms;
-`terms` joins what is one aspect. A `Scene` is the question put to a pairing rule, an `AspectChoice` its answer.
+`units` makes one of each word, `phrases` makes opinion phrases of some and aspect terms of others; `terms` joins what
+is one aspect. A `Scene` is the question put to a pairing rule, an `AspectChoice` its answer.
 """
 
 from __future__ import annotations
@@ -11,28 +11,7 @@ from typing import NamedTuple
 
 from builder.core.records import Span, Token
 from builder.engine.symbols import BLOCKED
-from builder.language.lexicon.resources import Lexicon, OpinionEntry
-
-
-class Unit(NamedTuple):
-    """A word (or several tokens that make one lexicon entry): [start, end) in the view, symbol, and the tokens it
-    covers. `entry`: that of an opinion which a construction makes (`engine.predicates`); others are looked up.
-
-    A tuple because the engine makes millions: a frozen dataclass takes three times as long to make.
-    """
-
-    start: int
-    end: int
-    word: str
-    symbol: str
-    first: int
-    last: int
-    entry: OpinionEntry | None = None
-
-
-def entry_of(unit: Unit, lexicon: Lexicon) -> OpinionEntry:
-    """The entry of an opinion unit: its own, or that of the lexicon."""
-    return unit.entry or lexicon.opinions[unit.word.lower()]
+from builder.language.lexicon.resources import OpinionEntry
 
 
 class Phrase(NamedTuple):
@@ -40,9 +19,9 @@ class Phrase(NamedTuple):
 
     core: Span
     entry: OpinionEntry
-    negators: tuple[Span, ...]
-    kinds: tuple[str, ...]
-    degrees: tuple[str, ...]
+    negators: tuple[Span, ...] = ()
+    kinds: tuple[str, ...] = ()
+    degrees: tuple[str, ...] = ()
 
 
 class Term(NamedTuple):
@@ -59,7 +38,9 @@ class Term(NamedTuple):
 
 
 class Constituent(NamedTuple):
-    """A symbol with its place in the view, the last token it covers (its head in Chinese), and what it is.
+    """A word, or several: its place [start, end) in the view, its symbol, the last token it covers (its head in
+    Chinese), and what it is. Among the words of a clause an opinion has a phrase where a construction makes it
+    (`engine.predicates`); the entries of others are looked up.
 
     A tuple, as phrases and terms are, because the engine makes millions: a frozen dataclass takes three times as long
     to make.

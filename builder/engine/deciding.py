@@ -17,7 +17,7 @@ from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
-from builder.engine.constituents import AspectChoice, Constituent, Scene, is_thing
+from builder.engine.constituents import Constituent, Scene, is_thing
 from builder.engine.params import compile_pairs
 from builder.engine.symbols import (
     ADV,
@@ -258,29 +258,27 @@ _SHOWN = 5
 
 
 class Weighed(NamedTuple):
-    """A candidate with its features and score, and the clause it stands in.
-
-    `rule` and `choice`: the rule that proposes it and its answer; "" and None where none does.
-    """
+    """A candidate with its features and score, and the clause it stands in."""
 
     score: float
     aspect: Constituent
     clause: Sequence[Constituent]
     features: tuple[str, ...]
-    rule: str
-    choice: AspectChoice | None
 
 
 def weigh_candidates(
     scene: Scene,
-    proposal: tuple[str, AspectChoice] | None,
+    proposal: tuple[str, Constituent] | None,
     fits: Callable[[Constituent], bool],
     decision: Decision,
 ) -> list[Weighed]:
-    """All candidates that the opinion can describe, the best first; of equals the later one."""
+    """All candidates that the opinion can describe, the best first; of equals the later one.
+
+    `proposal`: a rule and the aspect that it finds.
+    """
     rule, category = decision.rule, scene.opinion.own_phrase.entry.category
     group = decision.opinion_group(category)
-    proposed = proposal[1].aspects[0] if proposal else None
+    proposing, proposed = proposal or ("", None)
     candidates = list(find_candidates(scene, proposed, rule.clauses))
     candidates = _keep_nearest(candidates, scene.opinion.start, proposed)
     shared, carried = describe_opinion(scene, group), describe_clause(scene, group, rule.viewing)
@@ -291,12 +289,11 @@ def weigh_candidates(
         if (aspect is not proposed and not fits(aspect)) or (candidate.back and decision.is_near(category, cls)):
             continue
         about = decision.aspect_group(cls)
-        choice = proposal if aspect is proposed else None
         features = [*shared, describe_fit(category, cls)]
         if fitting := decision.fits.get((group, about)):
             features.append(fitting)
-        if choice:
-            features.append(f"rule {choice[0]}")
+        if aspect is proposed:
+            features.append(f"rule {proposing}")
         features += ["aspect between"] * _count_between(scene.opinion, starts, number)
         if candidate.back:
             general, opens = about in rule.general, scene.at == 0
@@ -307,7 +304,7 @@ def weigh_candidates(
             features.append("first aspect of the text")
         features += _describe_place(candidate, scene.earlier.described)
         score = sum([rule.weights.get(name, 0.0) for name in features])
-        out.append(Weighed(score, aspect, candidate.clause, tuple(features), *(choice or ("", None))))
+        out.append(Weighed(score, aspect, candidate.clause, tuple(features)))
     return sorted(out, key=lambda candidate: (-candidate.score, -candidate.aspect.start))
 
 

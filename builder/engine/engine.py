@@ -17,7 +17,7 @@ from builder.core.edges import shared
 from builder.core.records import VALENCES, ReadWord, Reasons, Triplet, polarity_of
 from builder.core.settings import Convention
 from builder.engine.compiled import Compiled
-from builder.engine.constituents import AspectChoice, Constituent, Earlier, Pairer, Phrase, Scene, Term, Topic
+from builder.engine.constituents import Constituent, Earlier, Pairer, Phrase, Scene, Term, Topic
 from builder.engine.coordination import add_coordinated, add_listed, find_singled, keep_kind, open_list
 from builder.engine.deciding import Weighed, rank_candidates, weigh_candidates
 from builder.engine.functions import Labelled, label_clause
@@ -245,20 +245,20 @@ class Engine:
         """The first rule that finds an aspect that the opinion can describe proposes it; if it is not sure, all
         candidates and none are weighed. The aspects coordinated with the chosen one share the opinion.
         """
-        proposal = self._propose(scene)
+        pairing, clause = self._propose(scene), scene.items
         decision = self._rules.decision
-        if decision is None or (proposal and proposal[0] in decision.rule.sure):
-            return proposal and Pairing(proposal[0], self._share(scene, proposal[1].aspects), proposal[1].detail)
-        weighed = weigh_candidates(scene, proposal, partial(self._fits, scene), decision)
-        if weighed and self._observe is not None:
-            self._observe(scene.opinion, weighed)
-        if not weighed or weighed[0].score <= 0:
-            return None
-        best = weighed[0]
-        if best.choice is not None:
-            return Pairing(best.rule, self._share(scene, best.choice.aspects), best.choice.detail, weighed)
-        aspects = self._share(scene, (best.aspect,), best.clause)
-        return Pairing(decision.name, aspects, "the best of all candidates", weighed)
+        if decision is not None and (pairing is None or pairing.rule not in decision.rule.sure):
+            proposal = pairing and (pairing.rule, pairing.aspects[0])
+            weighed = weigh_candidates(scene, proposal, partial(self._fits, scene), decision)
+            if weighed and self._observe is not None:
+                self._observe(scene.opinion, weighed)
+            if not weighed or weighed[0].score <= 0:
+                return None
+            if pairing is None or weighed[0].aspect is not pairing.aspects[0]:
+                pairing = Pairing(decision.name, (weighed[0].aspect,), "the best of all candidates")
+                clause = weighed[0].clause
+            pairing = pairing._replace(weighed=weighed)
+        return pairing and pairing._replace(aspects=self._share(scene, pairing.aspects, clause))
 
     def _single_out(self, scene: Scene, pairing: Pairing | None, behind: Sequence[Constituent]) -> Pairing | None:
         """都很好吃，尤其是湯: the pairing, with what the clause behind names as that of which it holds above all."""
@@ -271,11 +271,10 @@ class Engine:
         return pairing._replace(aspects=(*pairing.aspects, *[x for x in named if x not in pairing.aspects]))
 
     def _share(
-        self, scene: Scene, aspects: tuple[Constituent, ...], clause: Sequence[Constituent] | None = None
+        self, scene: Scene, aspects: tuple[Constituent, ...], clause: Sequence[Constituent]
     ) -> tuple[Constituent, ...]:
-        """The aspects with those coordinated with them that the opinion can describe."""
-        words = self._rules.words
-        shared = add_coordinated(clause or scene.items, aspects, words) if self._rules.conjunction else aspects
+        """The aspects with those of their clause coordinated with them that the opinion can describe."""
+        shared = add_coordinated(clause, aspects, self._rules.words) if self._rules.conjunction else aspects
         if len(shared) > 1 and scene.symbols[scene.at + 1 : scene.at + 2] == DE:
             shared = keep_kind(shared, scene.opinion.end)
         return self._keep_fitting(scene, shared, aspects)
@@ -286,12 +285,12 @@ class Engine:
         """Those of the aspects that the opinion can describe, and those that are `sure`."""
         return tuple([aspect for aspect in aspects if aspect in sure or self._fits(scene, aspect)])
 
-    def _propose(self, scene: Scene) -> tuple[str, AspectChoice] | None:
-        """The first rule that finds an aspect that the opinion can describe, with its answer."""
+    def _propose(self, scene: Scene) -> Pairing | None:
+        """The answer of the first rule that finds an aspect that the opinion can describe."""
         for name, pairer in self._pairers_for(scene):
             choice = pairer(scene)
             if choice and self._fits(scene, choice.aspects[0]):
-                return name, choice
+                return Pairing(name, *choice)
         return None
 
     def _pairers_for(self, scene: Scene) -> tuple[tuple[str, Pairer], ...]:

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from functools import reduce
 from itertools import pairwise
 from operator import or_
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from builder.core.errors import ResourceError
-from builder.engine.constituents import Constituent, Phrase, Unit, bar_aspect
+from builder.engine.constituents import Constituent, Phrase, bar_aspect
 from builder.engine.rows import CACHE, DENIER, ECHO, STATE, Classes, Pattern, RuleRows, WordTable
 from builder.engine.symbols import ASPECT, NEG, SYMBOLS
 from builder.language.lexicon.rules import Rule
@@ -141,15 +141,12 @@ class _Matched(NamedTuple):
         return None if denier is None or any(p.holds(line, at * width) for p in self.unless) else denier
 
 
-Word = TypeVar("Word", bound=Unit | Constituent)
-
-
-class Line(NamedTuple, Generic[Word]):
+class Line(NamedTuple):
     """The units of a clause with the classes of each, as bits. `beside`: the rules to which they lead; `clause`: all of
     their classes.
     """
 
-    units: Sequence[Word]
+    units: Sequence[Constituent]
     bits: list[int]
     beside: frozenset[int]
     clause: int
@@ -176,22 +173,22 @@ class Matcher:
                     about.append((pattern.about, place))
         self._about, self._beside = RuleIndex(about), RuleIndex(beside)
 
-    def read(self, units: Sequence[Word]) -> Line[Word]:
+    def read(self, units: Sequence[Constituent]) -> Line:
         """What is known of the units of a clause."""
         known, find = self._table.known, self._table.find
         bits = [
-            known[unit.word] if unit.entry is None and unit.word in known else find(unit.word, unit.entry)
+            known[unit.word] if unit.phrase is None and unit.word in known else find(unit.word, unit.entry)
             for unit in units
         ]
         clause = reduce(or_, bits, 0)
         return Line(units, bits, self._beside.find(clause), clause)
 
-    def find_all(self, line: Line[Unit], first: int, k: int) -> Iterator[str]:
+    def find_all(self, line: Line, first: int, k: int) -> Iterator[str]:
         """The names of the rules that hold of opinion k, in their order. One that a rule made is no word of a class."""
-        about = () if line.units[k].entry is not None else self._about.find(line.bits[k])
+        about = () if line.units[k].phrase is not None else self._about.find(line.bits[k])
         return self._hold_of(line, about, first, k, _describe_units(line.units[first:k]))
 
-    def find_denier(self, line: Line[Unit], first: int, k: int, taken: int) -> tuple[int, bool]:
+    def find_denier(self, line: Line, first: int, k: int, taken: int) -> tuple[int, bool]:
         """The unit, from `taken` on, by which the first rule that can denies opinion k, whose phrase begins at unit
         `first`, and whether it stays apart; that unit itself if there is none. `line` may be another matcher's.
         """
@@ -209,19 +206,19 @@ class Matcher:
         state = _describe_phrase(items[k].own_phrase)
         return next(self._hold_of(line, self._about.find(line.bits[k]), k, k, state), None)
 
-    def find_reading(self, units: Sequence[Unit], i: int) -> UnitReading | None:
+    def find_reading(self, units: Sequence[Constituent], i: int) -> UnitReading | None:
         """What the first rule makes of unit i that holds of it; None if none does."""
         about = self._about.find(self._table.find(units[i].word))
         name = next(self._hold_of(self.read(units), about, i, i, "p"), None) if about else None
         return None if name is None else self._readings[name]
 
-    def _hold_of(self, line: Line[Word], about: Collection[int], first: int, k: int, state: str) -> Iterator[str]:
+    def _hold_of(self, line: Line, about: Collection[int], first: int, k: int, state: str) -> Iterator[str]:
         """Those of the rules `about` opinion k, and of those to which its clause leads, that hold of it."""
         spelled = self._spell_for(line, about, first, k, state)
         return (rule.name for rule, text in spelled if rule.holds(text, k))
 
     def _spell_for(
-        self, line: Line[Word], about: Collection[int], first: int, k: int, state: str
+        self, line: Line, about: Collection[int], first: int, k: int, state: str
     ) -> Iterator[tuple[_Matched, str]]:
         """Each rule that can hold of opinion k, whose phrase begins at unit `first`, by the words of its clause, with
         the line of the clause where the opinion is in question.
@@ -256,7 +253,7 @@ class Matcher:
                 refused += [Refusal(items[i].start, items[i].end, (rule.name,)) for i in barred]
         return items
 
-    def _holds_of_aspect(self, rule: _Matched, line: Line[Constituent], i: int) -> bool:
+    def _holds_of_aspect(self, rule: _Matched, line: Line, i: int) -> bool:
         heads = [
             head if item.phrase is None else head[:STATE] + _describe_phrase(item.phrase)
             for item, head in zip(line.units, spell_heads(line.units), strict=True)
@@ -326,13 +323,13 @@ def _split_bits(bits: int) -> Iterator[int]:
         bits ^= low
 
 
-def spell_heads(units: Sequence[Unit | Constituent]) -> list[str]:
+def spell_heads(units: Sequence[Constituent]) -> list[str]:
     """For each unit its kind, whether it touches the one before it, and that it is not in question."""
     touching = ["-_", *["+_" if a.end == b.start else "-_" for a, b in pairwise(units)]]
     return [unit.symbol + touch for unit, touch in zip(units, touching, strict=True)]
 
 
-def _spell(line: Line[Word], heads: Sequence[str], rows: RuleRows) -> str:
+def _spell(line: Line, heads: Sequence[str], rows: RuleRows) -> str:
     """The line of a clause for a rule."""
     bits = line.bits
     if rows.mask & ECHO:
@@ -343,7 +340,7 @@ def _spell(line: Line[Word], heads: Sequence[str], rows: RuleRows) -> str:
     return "".join([head + rows.spell(of_word) for head, of_word in zip(heads, bits, strict=True)])
 
 
-def _describe_units(before: Sequence[Unit | Constituent]) -> str:
+def _describe_units(before: Sequence[Constituent]) -> str:
     """The state of an opinion behind the units of its phrase."""
     return "p" if not before else "n" if any(unit.symbol == NEG for unit in before) else "d"
 

@@ -42,7 +42,7 @@ def in_force(rule: Rule, convention: Convention, *, off: bool = False) -> bool:
     convention that does not exist.
     """
     known = get_args(Convention)
-    given = {key: value for key, value in rule.params.items() if key in _names(Scope)}
+    given = {key: value for key, value in rule.params.items() if key in _types(Scope)}
     scope = _filled(rule, given, Scope)
     for name in scope.conventions:
         if name not in known:
@@ -64,7 +64,7 @@ def read_params(rule: Rule, declared: type[Params]) -> Params:
     """The parameters of `rule` as its kind declares them. ResourceError names an unknown, missing or mistyped one and
     its line.
     """
-    known, shared = _names(declared), _names(Scope)
+    known, shared = _types(declared), _types(Scope)
     for key in rule.params:
         if key not in known and key not in shared:
             fix = f"parameters of kind {rule.kind!r}: {', '.join(sorted({*known, *shared}))}"
@@ -90,12 +90,8 @@ def _filled(rule: Rule, given: Mapping[str, object], declared: type[Params]) -> 
 
 
 @cache
-def _names(declared: type[DataclassInstance]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(declared))
-
-
-@cache
 def _types(declared: type[DataclassInstance]) -> Mapping[str, object]:
+    """Parameter -> its type."""
     return get_type_hints(declared)
 
 

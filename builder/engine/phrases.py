@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.core.records import Span
-from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term, Unit, entry_of
+from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term
 from builder.engine.matching import Line, Matcher, Refusal
 from builder.engine.rows import EngineClasses
 from builder.engine.symbols import ADJ, ASPECT, COP, DE, DEG, HAVE, NEG, OPINION, POST, STATEMENT_ENDS, symbol_set
 from builder.engine.terms import PRAISE
-from builder.language.lexicon.resources import Lexicon
+from builder.language.lexicon.resources import Lexicon, OpinionEntry
 
 _STRENGTHENING = symbol_set("NEG DEG")
 OVER = "over"
@@ -63,7 +63,7 @@ class PhraseReader:
         self._fillers, self._scope = frozenset(words.entries["FILLERS"]), words.entries["SCOPE"]
         self._refusals, self._denials = refusals, denials
 
-    def read(self, units: Sequence[Unit], text: str, refused: list[Refusal] | None = None) -> list[Constituent]:
+    def read(self, units: Sequence[Constituent], text: str, refused: list[Refusal] | None = None) -> list[Constituent]:
         """Join each opinion word with the degree words and negators that stand before it, and a post degree word
         behind. Those that rules refuse are added to `refused`.
         """
@@ -92,7 +92,7 @@ class PhraseReader:
             taken = last + 1
         return out + [self._keep_word(u) for u in units[taken:]]
 
-    def _drop_particle(self, unit: Unit, graded: bool) -> Unit:
+    def _drop_particle(self, unit: Constituent, graded: bool) -> Constituent:
         """太 多了, 冷掉了: the opinion without the particle, if that is one too; a longer one keeps its entry.
 
         少了 and 壞了 need theirs where no degree word stands in front (`graded`).
@@ -100,11 +100,15 @@ class PhraseReader:
         stem = unit.word[:-1]
         if stem not in self._lexicon.opinions or not (graded or len(stem) > 1):
             return unit
-        entry = unit.entry if graded else entry_of(unit, self._lexicon)
-        return unit._replace(end=unit.end - 1, word=stem, entry=entry)
+        phrase = unit.phrase if graded else Phrase((unit.start, unit.end), self._find_entry(unit))
+        return unit._replace(end=unit.end - 1, word=stem, phrase=phrase)
+
+    def _find_entry(self, unit: Constituent) -> OpinionEntry:
+        """The entry of an opinion word: its own, or that of the lexicon."""
+        return unit.entry or self._lexicon.opinions[unit.word.lower()]
 
     def _find_edges(
-        self, line: Line[Unit], unit: Unit, k: int, taken: int, refused: list[Refusal] | None
+        self, line: Line, unit: Constituent, k: int, taken: int, refused: list[Refusal] | None
     ) -> tuple[int, int, int, int] | None:
         """The units on which the core and the phrase begin and the phrase ends around opinion word `unit` at k, and the
         one that denies it from afar, if it stands before the phrase; None if it judges nothing. 帶有嚼勁, 有苦味: a
@@ -128,7 +132,7 @@ class PhraseReader:
             last += 1
         return begin, first, last, denier
 
-    def _find_left_edge(self, units: Sequence[Unit], k: int, taken: int) -> int:
+    def _find_left_edge(self, units: Sequence[Constituent], k: int, taken: int) -> int:
         """Index of the first unit of the phrase around opinion k.
 
         Degree words and negators that touch it (非常的香 too), and negators behind a few fillers: 沒有想像中好吃 is one
@@ -150,7 +154,7 @@ class PhraseReader:
                 edge = j
         return edge
 
-    def _find_start(self, units: Sequence[Unit], first: int, k: int) -> int:
+    def _find_start(self, units: Sequence[Constituent], first: int, k: int) -> int:
         """Where in the view the phrase begins whose first unit is `first`.
 
         Behind adverbs of the clause (還 蠻好吃, 都還 可以) and words of level (這麼 好吃).
@@ -163,11 +167,11 @@ class PhraseReader:
             first += 1
         return units[first].start + (self._count_lead(units[first].word) if first < k else 0)
 
-    def _make_phrase(self, unit: Unit, before: Sequence[Unit], begin: int) -> Phrase:
+    def _make_phrase(self, unit: Constituent, before: Sequence[Constituent], begin: int) -> Phrase:
         """The opinion word `unit`, its core from `begin` on, with the units of its phrase that stand before it."""
-        entry = entry_of(unit, self._lexicon)
+        entry = self._find_entry(unit)
         if not before:
-            return Phrase((unit.start, unit.end), entry, (), (), ())
+            return Phrase((unit.start, unit.end), entry)
         negators = [u for u in before if u.symbol == NEG]
         leads = [self._count_degree(u.word) or self._count_lead(u.word) for u in negators]
         return Phrase(
@@ -183,7 +187,7 @@ class PhraseReader:
             degrees=tuple([kind for u in before for kind in self._kinds_of_degree(u)]),
         )
 
-    def _kinds_of_degree(self, unit: Unit) -> Sequence[str]:
+    def _kinds_of_degree(self, unit: Constituent) -> Sequence[str]:
         """The kind of a degree word, or of the excess that a negator denies (不會太; 不太 denies a degree)."""
         degree = self._lexicon.degree
         if unit.symbol == DEG:
@@ -212,18 +216,18 @@ class PhraseReader:
                 return cut
         return len(word)
 
-    def _keep_word(self, unit: Unit) -> Constituent:
-        """A unit that is part of no opinion phrase, as a constituent: an aspect entry becomes a term."""
-        start, end, word, symbol, _, last, _ = unit
-        if symbol == ASPECT:
-            entry = self._lexicon.aspects[word.lower()]
-            role = self._lexicon.classes.get(entry.cls, "")
-            owner = self._find_owner(unit) if role in ATTRIBUTES else None
-            term = Term(entry.cls, owner, self._leads.get(word, 0), role)
-            return Constituent(start, end, symbol, word, last, None, term)
-        return Constituent(start, end, ADJ if symbol == OPINION else symbol, word, last)
+    def _keep_word(self, unit: Constituent) -> Constituent:
+        """A unit that is part of no opinion phrase: an aspect entry becomes a term."""
+        if unit.symbol == OPINION:
+            return unit._replace(symbol=ADJ, phrase=None)
+        if unit.symbol != ASPECT:
+            return unit
+        entry = self._lexicon.aspects[unit.word.lower()]
+        role = self._lexicon.classes.get(entry.cls, "")
+        owner = self._find_owner(unit) if role in ATTRIBUTES else None
+        return unit._replace(term=Term(entry.cls, owner, self._leads.get(unit.word, 0), role))
 
-    def _find_owner(self, unit: Unit) -> Span | None:
+    def _find_owner(self, unit: Constituent) -> Span | None:
         """The owner inside an entry that is written with it: 餐點 in 餐點口感."""
         role = self._lexicon.role
         for cut in range(2, len(unit.word) - 1):
@@ -233,7 +237,7 @@ class PhraseReader:
         return None
 
 
-def is_doubled(units: Sequence[Unit], k: int) -> bool:
+def is_doubled(units: Sequence[Constituent], k: int) -> bool:
     """Whether the last unit of the clause is a 的 that belongs to the doubled predicate before it.
 
     麵條QQ的, 餅皮酥酥脆脆的; 湯頭是燙燙的 has 是 … 的.
@@ -245,7 +249,12 @@ def is_doubled(units: Sequence[Unit], k: int) -> bool:
 
 
 def _add_opinion(
-    out: list[Constituent], item: Constituent, after: Sequence[Unit], text: str, rule: JoinRule, words: EngineClasses
+    out: list[Constituent],
+    item: Constituent,
+    after: Sequence[Constituent],
+    text: str,
+    rule: JoinRule,
+    words: EngineClasses,
 ) -> None:
     """Append an opinion to the clause so far, or make it one with the opinion before it. `after`: the unit behind it,
     if any.

@@ -16,7 +16,7 @@ from operator import or_
 from typing import NamedTuple
 
 from builder.core.errors import ResourceError
-from builder.engine.constituents import Unit
+from builder.engine.constituents import Constituent, Phrase
 from builder.engine.matching import RuleIndex, spell_heads
 from builder.engine.rows import Classes, RuleRows, WordTable, compile_body
 from builder.engine.symbols import OPINION
@@ -69,7 +69,7 @@ class Predicates:
         needed = [[params.words[name] for name in params.needs or params.words] for _, params in rules]
         self._index = RuleIndex([(reduce(or_, map(table.add, own), 0), place) for place, own in enumerate(needed)])
 
-    def read(self, units: list[Unit]) -> list[Unit]:
+    def read(self, units: list[Constituent]) -> list[Constituent]:
         """The units, with each run that is such a predicate as one opinion."""
         bits = [self._table.find(unit.word, unit.entry) for unit in units]
         for place in sorted(self._index.find(reduce(or_, bits, 0))):
@@ -103,7 +103,8 @@ def _compile_rule(
     return _Predicate(rows, f"(?:{before})(?P<core>{core})(?={after})", entry)
 
 
-def _make_one(run: Sequence[Unit], entry: OpinionEntry) -> Unit:
+def _make_one(run: Sequence[Constituent], entry: OpinionEntry) -> Constituent:
     word = "".join(unit.word for unit in run)
     own = OpinionEntry(word, entry.category, entry.valence, entry.where)
-    return Unit(run[0].start, run[-1].end, word, OPINION, run[0].first, run[-1].last, own)
+    start, end = run[0].start, run[-1].end
+    return Constituent(start, end, OPINION, word, run[-1].last, Phrase((start, end), own))

@@ -1,7 +1,7 @@
 """Units of a clause: every word with the role that it has for the engine.
 
 Words become units with one symbol each, so that rules can be regular expressions over a clause. In: the view's text,
-its tokens and one clause. Out: a list of `Unit`s that tile the clause's words. The lexicon decides first (longest match
+its tokens and one clause. Out: `Constituent`s that tile the clause's words. The lexicon decides first (longest match
 over token edges), function words override it, and the part of speech comes last. Unknown words are taken apart.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import accumulate
 
 from builder.core.records import Token
-from builder.engine.constituents import Unit
+from builder.engine.constituents import Constituent
 from builder.engine.matching import Matcher, Refusal, UnitReading
 from builder.engine.rows import EngineClasses
 from builder.engine.symbols import (
@@ -105,12 +105,12 @@ class UnitReader:
 
     def read(
         self, text: str, tokens: Sequence[Token], place: tuple[int, int], refused: list[Refusal] | None = None
-    ) -> list[Unit]:
+    ) -> list[Constituent]:
         """Units of the tokens of a place [first, stop), which lie in one clause. `text` is lower case where that keeps
         its length. What a rule takes for another kind of unit is added to `refused`.
         """
         i, stop = place
-        out: list[Unit] = []
+        out: list[Constituent] = []
         known, reach = self._symbols, self._reach
         while i < stop:
             start, end, pos, _, _ = tokens[i]
@@ -126,14 +126,15 @@ class UnitReader:
                 out += cut
                 j += 1
             elif symbol := known.get(word):
-                out.append(Unit(start, end, word, symbol, i, j))
+                out.append(Constituent(start, end, symbol, word, j))
             elif pos != "X" and (pieces := self._split(word)):
-                out += [Unit(start + a, start + b, word[a:b], symbol, i, i) for a, b, symbol in pieces]
+                out += [Constituent(start + a, start + b, symbol, word[a:b], i) for a, b, symbol in pieces]
             else:
                 j = self._find_latin_name(text, tokens, i, stop)
                 word = text[start : tokens[j].end]
                 name = j > i or (pos == "X" and _LATIN.fullmatch(word))
-                out.append(Unit(start, tokens[j].end, word, NOUN if name else SYMBOL_OF_TAG.get(pos, OTHER), i, i))
+                symbol = NOUN if name else SYMBOL_OF_TAG.get(pos, OTHER)
+                out.append(Constituent(start, tokens[j].end, symbol, word, i))
             i = j + 1
         return self._settle_roles(out, refused)
 
@@ -191,7 +192,7 @@ class UnitReader:
         last = words[-1]
         return i if text[tokens[last].start : tokens[last].end] in known else last
 
-    def _cut_behind_latin(self, text: str, tokens: Sequence[Token], start: int, j: int, stop: int) -> list[Unit]:
+    def _cut_behind_latin(self, text: str, tokens: Sequence[Token], start: int, j: int, stop: int) -> list[Constituent]:
         """CP 值高 is CP值 and 高: an entry that begins with Latin letters and ends inside token j, whose rest is a
         known word. Nothing if there is none.
         """
@@ -200,12 +201,12 @@ class UnitReader:
         known, end = self._symbols, tokens[j].end
         for at in range(end - 1, tokens[j].start, -1):
             if text[start:at] in known and text[at:end] in known:
-                return [Unit(a, b, text[a:b], known[text[a:b]], j, j) for a, b in ((start, at), (at, end))]
+                return [Constituent(a, b, known[text[a:b]], text[a:b], j) for a, b in ((start, at), (at, end))]
         return []
 
     # Words of two roles, which take the one that their neighbours ask for
 
-    def _settle_roles(self, units: list[Unit], refused: list[Refusal] | None) -> list[Unit]:
+    def _settle_roles(self, units: list[Constituent], refused: list[Refusal] | None) -> list[Constituent]:
         """The units, changed in place from the last to the first."""
         for i in range(len(units) - 1, -1, -1):
             unit = units[i]
@@ -216,10 +217,10 @@ class UnitReader:
                     refused.append(Refusal(unit.start, unit.end, (reading.rule,)))
                 units[i : i + 1] = parts or [unit._replace(symbol=reading.symbol)]
             elif unit.symbol in _TWO_ROLES and (symbol := self._settle_role(units, i)) != unit.symbol:
-                units[i] = Unit(unit.start, unit.end, unit.word, symbol, unit.first, unit.last)
+                units[i] = unit._replace(symbol=symbol)
         return units
 
-    def _take_apart(self, unit: Unit, reading: UnitReading) -> list[Unit]:
+    def _take_apart(self, unit: Constituent, reading: UnitReading) -> list[Constituent]:
         """人很多 as 人, 很 and 多, 料多實在 as 料, 多 and 實在: the parts, each of the kind that it is by itself, or a
         degree word (好) before another one. None where a word does not fall apart.
         """
@@ -233,11 +234,11 @@ class UnitReader:
         for part in parts:
             degree = part in self._lexicon.degree and at + len(part) < unit.end
             kind = DEG if degree else self._symbols.get(part, OTHER)
-            out.append(Unit(at, at + len(part), part, kind, unit.first, unit.last))
+            out.append(Constituent(at, at + len(part), kind, part, unit.last))
             at += len(part)
         return out
 
-    def _settle_role(self, units: Sequence[Unit], i: int) -> str:
+    def _settle_role(self, units: Sequence[Constituent], i: int) -> str:
         """The symbol of unit i among its neighbours, of which those behind it are settled.
 
         Opinion or degree (特別, 好): degree before an opinion or another adjective, but an opinion where it is one of
@@ -269,7 +270,7 @@ class UnitReader:
             return OPINION
         return ADV if symbol == POST and before != OPINION else symbol
 
-    def _is_described(self, word: str, units: Sequence[Unit], i: int) -> bool:
+    def _is_described(self, word: str, units: Sequence[Constituent], i: int) -> bool:
         """Whether word i of two roles is what an opinion is about: a fault (有腥味), and one of JUDGED, only if one
         follows, over adverbs (腥味很重), or stands before 的 (很重的 腥味).
         """

@@ -176,11 +176,11 @@ def _names_too_much(read: Read, aspect: Element) -> bool:
 def _judging(read: Read, opinion: Element) -> tuple[Constituent, Element, Element] | None:
     """The phrase whose core shares most characters with the model's opinion; the first of equals."""
     best, most = None, 0
-    for item, *elements in read.opinions:
-        start, end = item.own_phrase.core
+    for judging in read.opinions:
+        start, end = judging[0].own_phrase.core
         both = sum(max(0, min(end, b) - max(start, a)) for a, b in opinion.spans)
         if both > most:
-            best, most = (item, elements[0], elements[1]), both
+            best, most = judging, both
     return best
 
 

@@ -33,7 +33,6 @@ from builder.core.shards.local import begin_worker, main_left_alone
 from builder.engine import Doc, RuleEngine, make_engine
 from builder.engine.params import in_force, is_off
 from builder.engine.reader import Reader, Reading, make_reader, restored, to_text
-from builder.engine.rule_changes import TripletChange, compare_triplets, quote_triplet
 from builder.gold.server import LabelSite
 from builder.language.lexicon.folders import Folders, folders_in
 from builder.language.lexicon.packs import RULE_FILES
@@ -41,6 +40,7 @@ from builder.language.lexicon.resources import sample_dir
 from builder.language.lexicon.rules import Rule, edited_file, edited_rules, read_functions, read_name, write_rule
 from builder.language.lexicon.tsv_rows import list_classes
 from builder.pipeline.extraction import build_settings, make_recipe
+from builder.pipeline.rule_changes import TripletChange, compare_triplets, quote_triplet
 from builder.reviews import sources
 from builder.reviews.sources.cells import RawReview
 from builder.store import db

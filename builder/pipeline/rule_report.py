@@ -4,7 +4,6 @@ conflict, yield (as Snorkel's analysis of labelling functions).
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
@@ -12,19 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.engine import Doc, RuleEngine, make_engine
-from builder.engine.drafting import draft_rule
-from builder.engine.engine import Engine
-from builder.engine.reader import Reading, Recipe, make_reader, restored
+from builder.engine.reader import restored
 from builder.language.lexicon.folders import folders_in
 from builder.language.lexicon.resources import Lexicon
-from builder.language.lexicon.rules import write_rule
 from builder.pipeline import builds
-from builder.reviews.script import script_of
-from builder.reviews.text import from_source, read_part, view
+from builder.pipeline.rule_changes import find_sentence
 from builder.store import reviews
 
 _CHUNK = 1024
-_ENDS = re.compile(r"[。！？!?；;\n]")
 _AROUND = 24
 """Characters that are quoted before and behind a word, at most."""
 
@@ -40,8 +34,7 @@ def documents(connection: sqlite3.Connection, lexicon: Lexicon) -> Iterator[Doc]
 
 def quote(text: str, start: int, end: int) -> str:
     """The sentence around some words, which stand in 【】, on a line; a long one is cut."""
-    begin = max((match.end() for match in _ENDS.finditer(text, 0, start)), default=0)
-    until = match.start() if (match := _ENDS.search(text, end)) else len(text)
+    begin, until = find_sentence(text, start, end)
     first, last = max(begin, start - _AROUND), min(until, end + _AROUND)
     before = ("…" if first > begin else "") + text[first:start]
     behind = text[end:last] + ("…" if last < until else "")
@@ -97,26 +90,6 @@ def open_engine(workdir: Path) -> tuple[RuleEngine, Lexicon]:
     lexicon = folders.load_lexicon()
     convention = builds.remembered(workdir).resolved.config.rules.convention
     return make_engine(lexicon, folders.load_rules(), convention), lexicon
-
-
-def draft(workdir: Path, text: str, triplet: str) -> str:
-    """A first draft of a rule by which a text gives `aspect|opinion|polarity`, as a table of TOML.
-
-    ConfigError where the triplet is none of the text.
-    """
-    reader = make_reader(Recipe(folders=folders_in(workdir)))
-    (reading,) = reader.read([text])
-    assert isinstance(reader.engine, Engine)
-    shown = "|".join(_show_part(part, reading, reader.lexicon) for part in triplet.split("|"))
-    return write_rule(draft_rule(reading.view.text, shown, reader.engine.read(reading.doc)))
-
-
-def _show_part(part: str, reading: Reading, lexicon: Lexicon) -> str:
-    """A part of a triplet as the view of its sentence has it, or would have it (不舒適 of 不太舒適)."""
-    start = reading.text.find(part)
-    if start >= 0 and (spans := from_source(reading.view, [(start, start + len(part))])):
-        return reading.view.text[slice(*spans[0])]
-    return view(part, lexicon.variants, script_of(read_part(reading.text))).text
 
 
 def tell_refusals(connection: sqlite3.Connection, workdir: Path, review: int) -> Iterator[str]:

@@ -31,7 +31,6 @@ from builder.core.files import read_cells, write_atomically
 from builder.core.records import Label, PoolReview, Triplet
 from builder.core.wording import counted
 from builder.engine.reader import Recipe, make_reader
-from builder.engine.rule_changes import quote_triplet
 from builder.gold.items import meant
 from builder.gold.located import locate_triplets
 from builder.gold.pool import triplet_row
@@ -44,6 +43,7 @@ from builder.language.lexicon.tsv_rows import read_rows
 from builder.pipeline import layers
 from builder.pipeline.extraction import build_settings, make_recipe
 from builder.pipeline.layers import taught_file
+from builder.pipeline.rule_changes import quote_triplet
 from builder.reviews.text import view
 from builder.store import gold, pools
 from builder.teaching.labelling import opened

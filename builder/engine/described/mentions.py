@@ -1,7 +1,7 @@
 """The paper's steps as rules, and the words that its lexicons find in a review (Lu et al. 2024, section 3.2).
 
 Mentions (sections 3.2.1, 3.2.2): words that stand in the opinion lexicon or the aspect lexicon. In: tokens of a view,
-and the lexicons. Out: `Mention`s in text order, the sets O and A of the paper.
+and the lexicons. Out: `DescribedWords`, the sets O and A of the paper.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from builder.core.errors import ResourceError
 from builder.core.records import Token
+from builder.engine.pairing import Tree
 from builder.engine.params import in_force, read_params
 from builder.engine.polarity import CONTEXT_ONLY
 from builder.engine.symbols import NOUN, SYMBOL_OF_TAG
@@ -58,6 +59,8 @@ def choose_steps(rules: Sequence[Rule]) -> dict[str, StepRule]:
 
 # ---- Mentions
 
+Entry = OpinionEntry | AspectEntry
+
 
 class Mention(NamedTuple):
     """A word of a lexicon in a text: its place, the tokens first to last, and `node`, the token that stands for it.
@@ -71,46 +74,73 @@ class Mention(NamedTuple):
     first: int
     last: int
     node: int
-    entry: OpinionEntry | AspectEntry | None = None
+    entry: Entry | None = None
 
 
-@dataclass(frozen=True, slots=True)
+class DescribedWords:
+    """What the lexicons find in a text in lower case, in text order; `opinion_at` and `aspect_at`: token -> mention."""
+
+    def __init__(self, text: str, tokens: Tree, opinions: Sequence[Mention], aspects: Sequence[Mention]) -> None:
+        self.text, self.tokens, self.opinions, self.aspects = text, tokens, opinions, aspects
+        self.opinion_at, self.aspect_at = _map_tokens(opinions), _map_tokens(aspects)
+
+    def name_token(self, token: int) -> Mention:
+        """The aspect that a token belongs to, or the token as one that no lexicon holds."""
+        start, end = self.tokens[token].start, self.tokens[token].end
+        return self.aspect_at.get(token) or Mention(start, end, self.text[start:end], token, token, token)
+
+
+def _map_tokens(mentions: Sequence[Mention]) -> dict[int, Mention]:
+    return {token: mention for mention in mentions for token in range(mention.first, mention.last + 1)}
+
+
 class MentionLexicons:
-    """The two lexicons of the described system.
+    """The two lexicons of the described system; `step`: that of aspects.
 
-    `composed`: entries that count where they are one word alone. `longest`: characters of the longest entry.
+    All words of a semantic category have the valence of the category (section 3.2.1). Words without a valence of their
+    own (重, 近) are left out: the section knows no context. The parts of segmented names are aspects too (3.2.2).
     """
 
-    opinions: Mapping[str, OpinionEntry]
-    aspects: Mapping[str, AspectEntry]
-    composed: frozenset[str]
-    longest: int
+    def __init__(self, lexicon: Lexicon, step: StepRule) -> None:
+        self.opinions = {word: own for word, own in lexicon.opinions.items() if own.category != CONTEXT_ONLY}
+        self.aspects = dict(lexicon.aspects)
+        for name, entry in lexicon.aspects.items():
+            for part in split_name(name, lexicon) if entry.cls.startswith(step.dishes) else ():
+                self.aspects.setdefault(part, AspectEntry(part, entry.cls, entry.where))
+        self._composed = frozenset(word for word, entry in self.aspects.items() if entry.cls.startswith(step.composed))
+        self._longest = min(max(map(len, (*self.opinions, *self.aspects)), default=1), MAX_WORD)
 
-    @classmethod
-    def of(cls, lexicon: Lexicon, step: StepRule) -> MentionLexicons:
-        """Both lexicons as their sections describe them; `step`: that of aspects."""
-        opinions, aspects = collect_opinions(lexicon), collect_aspects(lexicon, step)
-        composed = frozenset(word for word, entry in aspects.items() if entry.cls.startswith(step.composed))
-        longest = max(map(len, (*opinions, *aspects)), default=1)
-        return cls(opinions, aspects, composed, min(longest, MAX_WORD))
+    def read(self, text: str, tokens: Tree) -> DescribedWords:
+        """The segmented words that match an entry. A word of both lexicons is an opinion where it is no noun."""
+        opinions = [
+            mention
+            for mention in self._match(text, tokens, self.opinions)
+            if tokens[mention.node].pos not in _FUNCTION_TAGS
+            and not (mention.word in self.aspects and SYMBOL_OF_TAG.get(tokens[mention.node].pos) == NOUN)
+        ]
+        return DescribedWords(
+            text, tokens, opinions, list(self._match(text, tokens, self.aspects, _map_tokens(opinions)))
+        )
 
-
-def collect_opinions(lexicon: Lexicon) -> dict[str, OpinionEntry]:
-    """The opinion lexicon (section 3.2.1): all words of a semantic category have the valence of the category.
-
-    Words without a valence of their own (重, 近) are left out: the section knows no context.
-    """
-    return {word: entry for word, entry in lexicon.opinions.items() if entry.category != CONTEXT_ONLY}
-
-
-def collect_aspects(lexicon: Lexicon, step: StepRule) -> dict[str, AspectEntry]:
-    """The aspect lexicon (section 3.2.2): its words, the names of dishes, and the parts of segmented names."""
-    out = dict(lexicon.aspects)
-    for name, entry in lexicon.aspects.items():
-        if entry.cls.startswith(step.dishes):
-            for part in split_name(name, lexicon):
-                out.setdefault(part, AspectEntry(part, entry.cls, entry.where))
-    return out
+    def _match(
+        self, text: str, tokens: Sequence[Token], entries: Mapping[str, Entry], taken: Container[int] = ()
+    ) -> Iterator[Mention]:
+        """The longest entries over the edges of words, from the left: an entry of several words (令人 失望) is one."""
+        i = 0
+        while i < len(tokens):
+            last, j = i - 1, i
+            while j < len(tokens) and j not in taken and tokens[j].end - tokens[i].start <= self._longest:
+                if j > i and tokens[j].start != tokens[j - 1].end:
+                    break
+                word = text[tokens[i].start : tokens[j].end]
+                if word in entries and (j == i or word not in self._composed):
+                    last = j
+                j += 1
+            if last >= i:
+                start, end = tokens[i].start, tokens[last].end
+                word = text[start:end]
+                yield Mention(start, end, word, i, last, find_node(tokens, i, last), entries[word])
+            i = max(i, last) + 1
 
 
 def split_name(name: str, lexicon: Lexicon) -> tuple[str, ...]:
@@ -131,66 +161,6 @@ def split_name(name: str, lexicon: Lexicon) -> tuple[str, ...]:
 def _is_part(word: str, lexicon: Lexicon) -> bool:
     """Whether a name may be made of a word."""
     return word in lexicon.aspects or lexicon.morphemes.get(word, "use") != "use" or word in lexicon.opinions
-
-
-def detect_opinions(text: str, tokens: Sequence[Token], lexicons: MentionLexicons) -> list[Mention]:
-    """Opinion lexicon detection (section 3.2.1): the segmented words that match an entry, with their part of speech.
-
-    A word of both lexicons is an opinion where it is no noun.
-    """
-    return [
-        mention
-        for mention in _match_words(text, tokens, lexicons.opinions, lexicons)
-        if tokens[mention.node].pos not in _FUNCTION_TAGS
-        and not (mention.word in lexicons.aspects and SYMBOL_OF_TAG.get(tokens[mention.node].pos) == NOUN)
-    ]
-
-
-def detect_aspects(
-    text: str, tokens: Sequence[Token], lexicons: MentionLexicons, opinions: Sequence[Mention]
-) -> list[Mention]:
-    """Aspect lexicon detection (section 3.2.2): the segmented words that match an entry and are no opinions here."""
-    taken = {token for mention in opinions for token in range(mention.first, mention.last + 1)}
-    return list(_match_words(text, tokens, lexicons.aspects, lexicons, taken))
-
-
-def _match_words(
-    text: str,
-    tokens: Sequence[Token],
-    entries: Mapping[str, OpinionEntry] | Mapping[str, AspectEntry],
-    lexicons: MentionLexicons,
-    taken: Container[int] = (),
-) -> Iterator[Mention]:
-    """The longest entries over the edges of words, from the left: an entry of several words (令人 失望) is one."""
-    i = 0
-    while i < len(tokens):
-        j = _find_last(text, tokens, entries, lexicons, taken, i)
-        if j < i:
-            i += 1
-            continue
-        start, end = tokens[i].start, tokens[j].end
-        yield Mention(start, end, text[start:end], i, j, find_node(tokens, i, j), entries[text[start:end]])
-        i = j + 1
-
-
-def _find_last(
-    text: str,
-    tokens: Sequence[Token],
-    entries: Container[str],
-    lexicons: MentionLexicons,
-    taken: Container[int],
-    i: int,
-) -> int:
-    """The last token of the longest entry that begins with token i; i - 1 if none does."""
-    last, j = i - 1, i
-    while j < len(tokens) and j not in taken and tokens[j].end - tokens[i].start <= lexicons.longest:
-        if j > i and tokens[j].start != tokens[j - 1].end:
-            break
-        word = text[tokens[i].start : tokens[j].end]
-        if word in entries and (j == i or word not in lexicons.composed):
-            last = j
-        j += 1
-    return last
 
 
 def find_node(tokens: Sequence[Token], first: int, last: int) -> int:

@@ -1,6 +1,6 @@
 """The paper's pairs of aspect and opinion in the dependency tree, and their polarity (Lu et al. 2024, 3.2.3, 3.2.4).
 
-Pairing and expansion (section 3.2.3). In: tokens with their heads, and the sets O and A. Out: `PathPair`s, the set P of
+Pairing and expansion (section 3.2.3). In: the sets O and A with the tree they stand in. Out: `PathPair`s, the set P of
 the paper, each with what led to it.
 
 Polarity (section 3.2.4). In: an opinion with the tokens around it. Out: its negators, and its valence with the reasons.
@@ -8,14 +8,12 @@ Polarity (section 3.2.4). In: an opinion with the tokens around it. Out: its neg
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
 
-from builder.core.records import Reasons, Token
-from builder.engine.described.mentions import Mention
+from builder.core.records import Reasons
+from builder.engine.described.mentions import DescribedWords, Mention
 from builder.engine.pairing import Tree, dependency_path, find_roots
 from builder.engine.polarity import read_opinion
 from builder.language.lexicon.resources import Lexicon, OpinionEntry
@@ -29,8 +27,6 @@ _MODIFYING = ("amod", "nmod")
 """Arcs of a noun that modifies another: amod of the paper, nmod in UD v1."""
 _ASSOCIATIVE, _MARKS = ("assmod", "nmod:assmod", "det"), ("assm", "case:dec")
 """Arcs of a noun before 的, and of the 的 below it: those of the paper, and of UD v1."""
-_Closest = dict[int, tuple[int, list[Mention]]]
-"""Token -> how many arcs below it the closest aspects of a sentence are, and these, in text order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +44,20 @@ class PathPair:
     attributes: tuple[Mention, ...] = ()
 
 
-def pair_by_shortest_path(
-    tokens: Sequence[Token],
-    sentence_of: Sequence[int],
-    opinions: Sequence[Mention],
-    aspects: Sequence[Mention],
-) -> list[PathPair]:
+def pair_by_shortest_path(words: DescribedWords, sentence_of: Sequence[int]) -> list[PathPair]:
     """Shortest path (section 3.2.3): each opinion with the aspect of its sentence that is closest in the tree.
 
     Of two that are as close in the tree, the one fewer characters away counts, then the first. An opinion in a tree
     without any aspect has none.
     """
-    roots, closest = find_roots(tokens), _find_closest_below(tokens, sentence_of, aspects)
-    counts = Counter((sentence_of[aspect.node], roots[aspect.node]) for aspect in aspects)
+    tokens, roots = words.tokens, find_roots(words.tokens)
+    counts = Counter((sentence_of[aspect.node], roots[aspect.node]) for aspect in words.aspects)
     out = []
-    for opinion in opinions:
-        sentence = sentence_of[opinion.node]
-        count = counts[sentence, roots[opinion.node]]
+    for opinion in words.opinions:
+        count = counts[sentence_of[opinion.node], roots[opinion.node]]
         if not count:
             continue
-        aspect = _find_closest(tokens, opinion, closest[sentence])
+        aspect = _find_closest(words, opinion, sentence_of)
         path = tuple(dependency_path(tokens, aspect.node, opinion.node) or ())
         noun = "arc" if len(path) == 1 else "arcs"
         detail = f"{len(path)} {noun}, the shortest path of {count} in the sentence"
@@ -75,50 +65,22 @@ def pair_by_shortest_path(
     return out
 
 
-def _find_closest_below(
-    tokens: Sequence[Token], sentence_of: Sequence[int], aspects: Sequence[Mention]
-) -> dict[int, _Closest]:
-    """For each sentence, and each token above its aspects: how many arcs down the closest of them are, and those, in
-    text order.
+def _find_closest(words: DescribedWords, opinion: Mention, sentence_of: Sequence[int]) -> Mention:
+    """The aspect with the shortest path to an opinion, of whose sentence and tree there is one: looked for arc by arc
+    around it.
     """
-    out: dict[int, _Closest] = {}
-    for aspect in aspects:
-        closest = out.setdefault(sentence_of[aspect.node], {})
-        node, arcs = aspect.node, 0
-        while node >= 0:
-            fewest, known = closest.setdefault(node, (arcs, []))
-            if arcs > fewest:
-                break  # further up the known ones are closer, too
-            if arcs < fewest:
-                closest[node] = arcs, [aspect]
-            else:
-                known.append(aspect)
-            node, arcs = tokens[node].head, arcs + 1
-    return out
+    tokens, sentence = words.tokens, sentence_of[opinion.node]
+    around, seen = {opinion.node}, set[int]()
+    while True:
+        aspects = [(node, words.aspect_at[node]) for node in around if node in words.aspect_at]
+        near = [own for node, own in aspects if own.node == node and sentence_of[node] == sentence]
+        if near:
+            return min(near, key=lambda own: (max(opinion.start - own.end, own.start - opinion.end), own.start))
+        seen |= around
+        around = {near for node in around for near in (tokens[node].head, *tokens.children[node])} - seen - {-1}
 
 
-def _find_closest(tokens: Sequence[Token], opinion: Mention, closest: _Closest) -> Mention:
-    """The aspect with the shortest path to an opinion of its tree, looked for from the opinion upwards."""
-    best: list[Mention] = []
-    node, arcs, fewest = opinion.node, 0, len(tokens)
-    while node >= 0 and arcs <= fewest:
-        below, aspects = closest.get(node, (len(tokens), []))
-        if arcs + below <= fewest and aspects:
-            at = bisect_left(aspects, opinion.start, key=attrgetter("start"))
-            nearest = aspects[max(0, at - 1) : at + 1]
-            best = [*best, *nearest] if arcs + below == fewest else nearest
-            fewest = arcs + below
-        node, arcs = tokens[node].head, arcs + 1
-    return min(best, key=lambda own: (max(opinion.start - own.end, own.start - opinion.end), own.start))
-
-
-def add_conjuncts(
-    pairs: Sequence[PathPair],
-    tokens: Tree,
-    text: str,
-    mention_of: Mapping[int, Mention],
-    opinion_tokens: frozenset[int],
-) -> list[PathPair]:
+def add_conjuncts(pairs: Sequence[PathPair], words: DescribedWords) -> list[PathPair]:
     """Conjunction detection (section 3.2.3): what a `conj` arc joins to an aspect shares its opinion.
 
     Pairs that come in are looked at in their turn, so that the third of three aspects is reached from the second.
@@ -126,36 +88,26 @@ def add_conjuncts(
     out = list(pairs)
     known = {(pair.aspect.node, pair.opinion.node) for pair in pairs}
     for pair in out:  # grows while it runs
-        for token, relation in find_neighbours(tokens, pair.aspect):
-            if relation != _CONJUNCTION or token in opinion_tokens or tokens[token].pos not in _NOUN_TAGS:
-                continue
-            conjunct = mention_of.get(token) or _name_token(tokens, text, token)
-            if (conjunct.node, pair.opinion.node) in known:
+        for token, relation in _find_nouns(words, pair.aspect):
+            conjunct = words.name_token(token)
+            if relation != _CONJUNCTION or (conjunct.node, pair.opinion.node) in known:
                 continue
             known.add((conjunct.node, pair.opinion.node))
-            path = tuple(dependency_path(tokens, conjunct.node, pair.opinion.node) or ())
+            path = tuple(dependency_path(words.tokens, conjunct.node, pair.opinion.node) or ())
             detail = f"{conjunct.word} {relation} {pair.aspect.word}"
             out.append(PathPair(conjunct, pair.opinion, path, detail, conjunct_of=pair.aspect))
     return out
 
 
-def add_attributes(
-    pair: PathPair,
-    tokens: Tree,
-    text: str,
-    mention_of: Mapping[int, Mention],
-    opinion_tokens: frozenset[int],
-) -> PathPair:
+def add_attributes(pair: PathPair, words: DescribedWords) -> PathPair:
     """Attribute detection (section 3.2.3): `assmod` and nominal `amod` neighbours join the aspect (肉的份量)."""
-    attributes = []
-    for token, relation in find_neighbours(tokens, pair.aspect):
-        if token in opinion_tokens or tokens[token].pos not in _NOUN_TAGS:
-            continue
+    tokens, attributes = words.tokens, []
+    for token, relation in _find_nouns(words, pair.aspect):
         below = pair.aspect.first <= tokens[token].head <= pair.aspect.last
         dependent = token if below else pair.aspect.node
         associative = relation in _ASSOCIATIVE and _find_mark(tokens, dependent) is not None
         if associative or relation in _MODIFYING:
-            attributes.append(mention_of.get(token) or _name_token(tokens, text, token))
+            attributes.append(words.name_token(token))
     return replace(pair, attributes=tuple(attributes)) if attributes else pair
 
 
@@ -176,14 +128,16 @@ def find_neighbours(tokens: Tree, mention: Mention) -> Iterator[tuple[int, str]]
         yield number, tokens[mention.node if number == head else number].rel
 
 
+def _find_nouns(words: DescribedWords, aspect: Mention) -> Iterator[tuple[int, str]]:
+    """The neighbours of an aspect that are nouns and no opinions."""
+    for token, relation in find_neighbours(words.tokens, aspect):
+        if token not in words.opinion_at and words.tokens[token].pos in _NOUN_TAGS:
+            yield token, relation
+
+
 def _find_mark(tokens: Tree, dependent: int) -> int | None:
     """The 的 of a dependent, if it has one."""
     return next((i for i in tokens.children[dependent] if i > dependent and tokens[i].rel in _MARKS), None)
-
-
-def _name_token(tokens: Sequence[Token], text: str, token: int) -> Mention:
-    start, end = tokens[token].start, tokens[token].end
-    return Mention(start, end, text[start:end], token, token, token)
 
 
 # ---- Polarity of a pair
@@ -192,11 +146,12 @@ MIDDLE = 5.0
 LOWEST = 1.0
 
 
-def find_negators(text: str, tokens: Tree, opinion: Mention, lexicon: Lexicon) -> list[tuple[int, str]]:
+def find_negators(words: DescribedWords, opinion: Mention, lexicon: Lexicon) -> list[tuple[int, str]]:
     """The tokens in a negation relationship with an opinion (section 3.2.4), each with its relation.
 
     That is a `neg` arc, or any arc to a negator of the lexicon before the opinion: parsers take 不會 for a modal.
     """
+    text, tokens = words.text, words.tokens
     return [
         (number, relation)
         for number, relation in find_neighbours(tokens, opinion)

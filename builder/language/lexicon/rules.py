@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from builder.core.config import written_value
 from builder.core.errors import ResourceError
 from builder.core.files import parse_toml, read_settings, written_value
 from builder.core.settings import RESTAURANT
@@ -209,7 +210,7 @@ def _extend(rule: Rule, name: str, body: dict[str, object], where: str, lines: M
     """A rule with what another adds to it: lists grow, tables grow by key, other values are replaced, examples are
     added. What `without` lists is taken from the lists and tables below.
     """
-    below = _take_away(rule, body.pop("without", {}), where)
+    below = _leave_out(name, rule.params, body.pop("without", {}), where)
     own = _read_rule(name, {"kind": rule.kind, "order": rule.order, "about": rule.about} | body, where, lines)
     if own.kind != rule.kind:
         raise ResourceError(f"rule {name!r} extends one of kind {rule.kind}", where=where, fix="leave out `kind`")
@@ -221,12 +222,8 @@ def _extend(rule: Rule, name: str, body: dict[str, object], where: str, lines: M
     return Rule(name, rule.kind, own.order, about, grown, examples, rule.where, placed, code=rule.code)
 
 
-def _take_away(rule: Rule, without: object, where: str) -> Mapping[str, object]:
-    """The parameters of a rule without some members of its lists and keys of its tables."""
-    return _leave_out(rule.name, rule.params, without, where)
-
-
 def _leave_out(name: str, params: Mapping[str, object], without: object, where: str) -> Mapping[str, object]:
+    """The parameters of a rule without some members of its lists and keys of its tables."""
     if not isinstance(without, dict) or not all(isinstance(members, list | dict) for members in without.values()):
         raise ResourceError(f"rule {name!r}: without is not a table of lists", where=where)
     out = dict(params)

@@ -62,13 +62,18 @@ def _are_one(before: Triplet, after: Triplet) -> bool:
     return before.opinion.spans == after.opinion.spans or (same_aspect and shared(before.opinion, after.opinion))
 
 
+def find_sentence(text: str, start: int, end: int) -> Span:
+    """The sentence around a place, without the mark that ends it."""
+    begin = max((match.end() for match in _ENDS.finditer(text, 0, start)), default=0)
+    return begin, match.start() if (match := _ENDS.search(text, end)) else len(text)
+
+
 def quote_triplet(text: str, triplet: Triplet) -> Quote:
     """The sentence of a triplet; a long one is cut."""
     spans = (*triplet.aspect.spans, *triplet.opinion.spans)
     start, end = min(span[0] for span in spans), max(span[1] for span in spans)
-    begin = max((match.end() for match in _ENDS.finditer(text, 0, start)), default=0)
-    until = match.end() if (match := _ENDS.search(text, end)) else len(text)
-    first, last = max(begin, start - _AROUND), min(until, end + _AROUND)
+    begin, until = find_sentence(text, start, end)
+    first, last = max(begin, start - _AROUND), min(until + 1, len(text), end + _AROUND)
 
     def move(spans: tuple[Span, ...]) -> tuple[Span, ...]:
         return tuple((start - first, end - first) for start, end in spans)

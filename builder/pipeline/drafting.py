@@ -1,21 +1,28 @@
 """A first draft of a rule, from a sentence and the triplet that it should give.
 
-In: the clauses of the sentence as the engine reads them. Out: a `Rule`, which pairs the two words as they stand here
-where both are read, and else makes the opinion of its words. A person makes it general. Pure.
+In: the clauses of the sentence as the engine of a working directory reads them. Out: a `Rule`, which pairs the two
+words as they stand here where both are read, and else makes the opinion of its words. A person makes it general.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 
 from builder.core.errors import ConfigError
 from builder.core.records import surface
 from builder.engine.constituents import Constituent
+from builder.engine.engine import Engine
+from builder.engine.reader import Reading, Recipe, make_reader
 from builder.engine.reading import ReadClause
 from builder.engine.symbols import spell_symbols
 from builder.engine.units import lower_case
-from builder.language.lexicon.rules import Rule, RuleExample
+from builder.language.lexicon.folders import folders_in
+from builder.language.lexicon.resources import Lexicon
+from builder.language.lexicon.rules import Rule, RuleExample, write_rule
+from builder.reviews.script import script_of
+from builder.reviews.text import from_source, read_part, view
 
 _CATEGORIES = {"POS": "eval.good", "NEG": "eval.bad", "NEU": "ordinary.neutral"}
 """Polarity -> a category of opinions that has it."""
@@ -92,3 +99,23 @@ def _make_rule(kind: str, text: str, triplet: str, params: Mapping[str, object])
     whole = MappingProxyType({"conventions": ["natural"], **params})
     example = RuleExample(text, (triplet,), must=True)
     return Rule("my-rule", kind, _ORDER[kind], f"{text}: say what holds in general.", whole, (example,), "", {}, whole)
+
+
+def draft(workdir: Path, text: str, triplet: str) -> str:
+    """A first draft of a rule by which a text gives `aspect|opinion|polarity`, as a table of TOML.
+
+    ConfigError where the triplet is none of the text.
+    """
+    reader = make_reader(Recipe(folders=folders_in(workdir)))
+    (reading,) = reader.read([text])
+    assert isinstance(reader.engine, Engine)
+    shown = "|".join(_show_part(part, reading, reader.lexicon) for part in triplet.split("|"))
+    return write_rule(draft_rule(reading.view.text, shown, reader.engine.read(reading.doc)))
+
+
+def _show_part(part: str, reading: Reading, lexicon: Lexicon) -> str:
+    """A part of a triplet as the view of its sentence has it, or would have it (不舒適 of 不太舒適)."""
+    start = reading.text.find(part)
+    if start >= 0 and (spans := from_source(reading.view, [(start, start + len(part))])):
+        return reading.view.text[slice(*spans[0])]
+    return view(part, lexicon.variants, script_of(read_part(reading.text))).text
