@@ -18,7 +18,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from builder.core.config import written_value
 from builder.core.errors import ResourceError
 from builder.core.files import parse_toml, read_settings, written_value
 from builder.core.settings import RESTAURANT
