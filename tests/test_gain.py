@@ -13,16 +13,24 @@ from conftest import Command
 from builder.cli.gold import _print_gain
 from builder.engine import make_engine
 from builder.engine.reader import Recipe, extract, make_reader
-from builder.gold.metrics.scores import Answer
+from builder.gold.metrics.scores import name_answer
 from builder.language.lexicon.folders import Folders, folders_in
 from builder.language.lexicon.packs import find_model
 from builder.models.agreement import Combiner
 from builder.models.shipped import open_model
 from builder.models.text_reading import place_of
 from builder.pipeline.judging import shipped_holder
-from builder.teaching.gain import SWITCHES, GainRow, MeanScore, MeasuredGain, PartGain, _Trial
+from builder.teaching.gain import BORDERS, SWITCHES, GainRow, MeanScore, MeasuredGain, PartGain, _Trial
 from builder.teaching.label_sources import forget, read_labels, untaught
-from builder.teaching.lessons import Lessons, SharedJudge, find_wrong_rules, learn_aspects, read_taught, write_lessons
+from builder.teaching.lessons import (
+    Lessons,
+    SharedJudge,
+    TaughtReview,
+    find_wrong_rules,
+    learn_aspects,
+    read_taught,
+    write_lessons,
+)
 
 DISHES = ("湯頭", "牛肉麵", "滷味", "紅茶", "水餃", "炒飯", "咖哩", "豬排")
 
@@ -64,6 +72,14 @@ def test_labels_move_the_weights_of_rules_and_reader_as_far_as_there_are_labels(
     assert chance(many, SEEN[0]) < chance(few, SEEN[0]) < chance(shipped, SEEN[0])
     assert chance(many, SEEN[0]) < 0.45 < 0.8 < chance(many, SEEN[1])
     assert many == shipped.adapt(SEEN * 60, [False, True] * 60) and shipped.adapt([], []) == shipped
+
+
+def test_of_two_values_of_a_setting_the_labels_speak_for_the_better_one() -> None:
+    score, gains = MeanScore(50.0, 50.0, 50.0), {BORDERS[0]: (1.0, 2.0), BORDERS[1]: (2.0, 2.5), BORDERS[2]: (5.0, 0.0)}
+    switches = tuple(PartGain(name, own) for name, own in gains.items())
+    measured = MeasuredGain((GainRow(12, score, score, (0.0, 0.0)),), 24, 0, (), switches, 0.0)
+    assert [switch.name for switch in measured.wanted_switches] == [BORDERS[1]]
+    assert {switch.metric for switch in switches} == {"exact F1"}
 
 
 def test_the_gain_is_shown_for_each_size(here: Command, tmp_path: Path) -> None:
@@ -278,7 +294,7 @@ def test_a_working_directory_that_is_taught_builds_with_it_and_forgets_it(here: 
     assert len((work / "taught.jsonl").read_text(encoding="utf-8").splitlines()) == 60, "labels do not count twice"
     assert made["rows"][-1]["labels"] == 30 and made["by_weights"] > 0
     assert [part["name"] for part in made["parts"]] == ["aspects", "rules switched off", "weights"]
-    assert [switch["name"] for switch in made["switches"]] == list(SWITCHES)
+    assert [switch["name"] for switch in made["switches"]] == [*SWITCHES, *BORDERS]
     assert made["parts"][0] == {"name": "aspects", "mean": 0.0, "gains": [0.0]}
     assert "0 rules changed, 0 aspects learnt" in told.err and f"{work} is taught by 60 reviews" in told.err
     back = here("gain", "--workdir", work, "--forget").out
@@ -327,8 +343,12 @@ def test_a_triplet_that_is_refused_alone_moves_weights_and_says_nothing_of_the_o
 
 
 def test_a_switch_is_tried_on_what_is_found() -> None:
-    trial = _Trial(Folders(domain="none"), make_reader(Recipe(folders=Folders(domain="none"))), (), None)
-    found: dict[str, list[Answer]] = {"a": [("東西", "好", "POS"), ("電池", "還可以", "POS")]}
-    whole, good, plain = (trial.switch(name, found)["a"] for name in SWITCHES)
-    assert whole == [("電池", "還可以", "POS")]
-    assert good == found["a"] and plain == [("東西", "好", "POS"), ("電池", "還可以", "NEU")]
+    reader = make_reader(Recipe(folders=Folders(domain="none")))
+    trial, (reading,) = _Trial(Folders(domain="none"), reader, (), None), reader.read(["這個東西很好，電池還可以"])
+    found, reviews = {"a": extract(reader.engine, reading)}, [TaughtReview("a", reading, ())]
+    shown = {name: trial.switch(name, found, reviews)["a"] for name in (*SWITCHES, *BORDERS)}
+    whole, good, plain = ([name_answer(triplet) for triplet in shown[name]] for name in SWITCHES)
+    assert whole == [("電池", "還可以", "NEU")]
+    assert good == [("東西", "好", "POS"), ("電池", "還可以", "POS")]
+    assert plain == [("東西", "好", "POS"), ("電池", "還可以", "NEU")]
+    assert [shown[name][0].aspect_full.text for name in BORDERS[:3]] == ["東西", "東西", "這個東西"]

@@ -271,9 +271,9 @@ def _print_gain(measured: MeasuredGain, splits: int, as_json: bool) -> None:
     click.echo(f"{counted(measured.whole, 'labelled review')}, {splits} random halves")
     if measured.partial:
         click.echo(f"single triplets of {measured.partial:,} more reviews teach too")
-    shown = [[part.name, f"{part.mean:+.1f}", f"{min(part.gains):+.1f} to {max(part.gains):+.1f}"]
+    shown = [[part.name, part.metric, f"{part.mean:+.1f}", f"{min(part.gains):+.1f} to {max(part.gains):+.1f}"]
              for part in (*measured.parts, *measured.switches)]  # fmt: skip
-    click.echo("\n" + tabulate(shown, headers=["by itself", "gain", "by half"], disable_numparse=True))
+    click.echo("\n" + tabulate(shown, headers=["by itself", "of", "gain", "by half"], disable_numparse=True))
     if not measured.weighed and any(part.name == "weights" for part in measured.parts):
         lower = round(-measured.by_weights, 1)
         click.echo(f"the labels move no weights: F1 {f'would be {lower:.1f} lower' if lower else 'stays'}")

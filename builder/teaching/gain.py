@@ -2,8 +2,9 @@
 
 In: labelled reviews (builder.teaching.label_sources), and the folders of words, rules and model. Out: precision, recall
 and F1 on reviews that taught nothing, before and after so many labels; what each part of the lessons brings by itself;
-and what the switches of a release would bring. Rules and the shipped model read together, as a build does. Triplets
-that people judged one by one teach along with every size; they are never scored.
+and what the switches of a release would bring: those of borders by exact F1 of the longest forms. Rules and the shipped
+model read together, as a build does. Triplets that people judged one by one teach along with every size; they are never
+scored.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from builder.core.errors import InputError
+from builder.core.records import Triplet
+from builder.core.settings import ReleaseSettings
 from builder.engine import make_engine
 from builder.engine.reader import Reader, Recipe, extract, make_reader
 from builder.gold.metrics import micro
@@ -22,6 +25,7 @@ from builder.gold.metrics.scores import Answer, name_answer
 from builder.language.lexicon.categories import Categories
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.rules import Rule
+from builder.pipeline.borders import move_borders
 from builder.pipeline.release_reviews import is_passable, is_whole
 from builder.teaching.lessons import (
     KnownReadings,
@@ -41,7 +45,13 @@ LEAST = 20
 """Labelled reviews from which a gain can be measured."""
 _ALL, _KEPT, _ASPECTS, _RULES, _WEIGHTS = "all", "all but the weights", "aspects", "rules switched off", "weights"
 SWITCHES = ("release.whole_products=drop", "release.passable=POS", "release.passable=NEU")
-Answers = Mapping[str, Sequence[Answer]]
+BORDERS = (
+    "release.modifiers=unpointed", "release.modifiers=drop", "release.lead=clause", "release.particles=add",
+    "release.particles=drop",
+)  # fmt: skip
+"""Switches that are measured by exact F1."""
+Found = Mapping[str, Sequence[Triplet]]
+"""The triplets that are found in each review, by its key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +83,9 @@ class GainRow:
 
 @dataclass(frozen=True, slots=True)
 class PartGain:
-    """What one part of the lessons brings by itself, or a switch on top of all: points of F1 in each split."""
+    """What one part of the lessons brings by itself, or a switch on top of all: points of F1 in each split, of exact F1
+    for what moves borders.
+    """
 
     name: str
     gains: tuple[float, ...]
@@ -82,6 +94,10 @@ class PartGain:
     def of(cls, name: str, before: Sequence[MeanScore], after: Sequence[MeanScore]) -> PartGain:
         """By the scores of each split before and after."""
         return cls(name, _rise(before, after))
+
+    @property
+    def metric(self) -> str:
+        return "exact F1" if self.name in BORDERS else "F1"
 
     @property
     def mean(self) -> float:
@@ -109,8 +125,10 @@ class MeasuredGain:
 
     @property
     def wanted_switches(self) -> tuple[PartGain, ...]:
-        """The switches that raise F1 in every split."""
-        return tuple(switch for switch in self.switches if min(switch.gains) > 0)
+        """The switches that raise F1 in every split; of two values of a setting the better one."""
+        ordered = sorted(self.switches, key=lambda switch: switch.mean)
+        best = {switch.name.split("=")[0]: switch for switch in ordered if min(switch.gains) > 0}
+        return tuple(switch for switch in self.switches if switch in best.values())
 
 
 def measure_gain(rows: Rows, where: Path, folders: Folders, splits: int = SPLITS) -> MeasuredGain:
@@ -132,26 +150,30 @@ def measure_gain(rows: Rows, where: Path, folders: Folders, splits: int = SPLITS
     scored = [ordered[half:] for ordered in orders]
     before = [_score(own, trial.answer(own, reader, trial.rules, judge)) for own in scored]
 
-    def measure(size: int, names: Sequence[str]) -> dict[str, list[Answers]]:
-        answers = [trial.teach([*ordered[:size], *partial], ordered[half:], names) for ordered in orders]
-        return {name: [own[name] for own in answers] for name in names}
+    def measure(size: int, names: Sequence[str]) -> dict[str, list[Found]]:
+        found = [trial.teach([*ordered[:size], *partial], ordered[half:], names) for ordered in orders]
+        return {name: [own[name] for own in found] for name in names}
 
-    def score(answered: Sequence[Answers]) -> list[MeanScore]:
-        return [_score(*pair) for pair in zip(scored, answered, strict=True)]
+    def score(found: Sequence[Found], exact: bool = False) -> list[MeanScore]:
+        return [_score(*pair, exact) for pair in zip(scored, found, strict=True)]
+
+    def switch(name: str, found: Sequence[Found]) -> PartGain:
+        switched = [trial.switch(name, own, reviews) for own, reviews in zip(found, scored, strict=True)]
+        exact = name in BORDERS
+        return PartGain.of(name, score(found, exact), score(switched, exact))
 
     most = measure(half, (_ALL, _KEPT, _ASPECTS, _RULES, _WEIGHTS))
-    scores = {name: score(answered) for name, answered in most.items()}
+    scores = {name: score(found) for name, found in most.items()}
     by_weights = PartGain.of(_WEIGHTS, scores[_KEPT], scores[_ALL]).mean
     best = _ALL if by_weights > 0 else _KEPT
     smaller = [_row(size, before, score(measure(size, (best,))[best])) for size in SIZES if size < half]
     parts = (_ASPECTS, _RULES, _WEIGHTS) if judge else (_ASPECTS, _RULES)
-    switched = ((name, [trial.switch(name, own) for own in most[best]]) for name in SWITCHES)
     return MeasuredGain(
         (*smaller, _row(half, before, scores[best])),
         len(whole),
         len(partial),
         tuple(PartGain.of(name, before, scores[name]) for name in parts),
-        tuple(PartGain.of(name, scores[best], score(answered)) for name, answered in switched),
+        tuple(switch(name, most[best]) for name in (*SWITCHES, *BORDERS)),
         by_weights,
     )
 
@@ -168,9 +190,9 @@ class _Trial:
 
     def teach(
         self, taught: Sequence[TaughtReview], scored: Sequence[TaughtReview], names: Sequence[str]
-    ) -> dict[str, Answers]:
+    ) -> dict[str, Found]:
         """What is found in the scored reviews after the named parts of the lessons from others."""
-        judge, out = self.judge, dict[str, Answers]()
+        judge, out = self.judge, dict[str, Found]()
         aspects = learn_aspects(taught, self.reader.lexicon)
         with lay_aspects(aspects, self.folders, self.reader) as wider:
             again, seen = (read_again(reviews, wider, aspects, self.known) for reviews in (taught, scored))
@@ -190,37 +212,42 @@ class _Trial:
 
     def answer(
         self, reviews: Sequence[TaughtReview], reader: Reader, rules: Sequence[Rule], judge: SharedJudge | None
-    ) -> Answers:
+    ) -> Found:
         """What rules and model find in reviews together, or rules alone where no model is shipped."""
         engine = make_engine(reader.lexicon, rules, "natural")
         return {
-            review.key: [
-                name_answer(triplet)
-                for triplet in (judge.hold(engine, review.reading) if judge else extract(engine, review.reading))
-            ]
+            review.key: judge.hold(engine, review.reading) if judge else extract(engine, review.reading)
             for review in reviews
         }
 
-    def switch(self, name: str, answers: Answers) -> Answers:
-        """The answers as a release shows them with a switch."""
-        categories, (_, wanted) = Categories(self.reader.lexicon), name.split("=")
-        if wanted == "drop":
-            whole = {
-                one
-                for own in answers.values()
-                for one in own
-                if is_whole(self.reader.lexicon, categories.aspect(one[0]))
-            }
-            return {key: [one for one in own if one not in whole] for key, own in answers.items()}
-        return {
-            key: [(*one[:2], wanted) if is_passable(categories.opinion(one[1])) else one for one in own]
-            for key, own in answers.items()
-        }
+    def switch(self, name: str, found: Found, reviews: Sequence[TaughtReview]) -> Found:
+        """What is found in reviews as a release shows it with a switch."""
+        categories, (setting, wanted) = Categories(self.reader.lexicon), name.removeprefix("release.").split("=")
+        settings = replace(ReleaseSettings(), **{setting: wanted})
+
+        def show(triplet: Triplet, text: str) -> Triplet | None:
+            if setting == "whole_products" and is_whole(self.reader.lexicon, categories.aspect(triplet.aspect.text)):
+                return None
+            if settings.passable != "keep" and is_passable(categories.opinion(triplet.opinion.text)):
+                return replace(triplet, polarity=settings.passable)
+            return move_borders(triplet, text, settings)
+
+        texts = {review.key: review.reading.text for review in reviews}
+        shown = {key: [show(triplet, texts[key]) for triplet in own] for key, own in found.items()}
+        return {key: [triplet for triplet in own if triplet] for key, own in shown.items()}
 
 
-def _score(reviews: Sequence[TaughtReview], answers: Answers) -> MeanScore:
-    score = micro({review.key: review.answers for review in reviews}, answers, "lenient")
+def _score(reviews: Sequence[TaughtReview], found: Found, exact: bool = False) -> MeanScore:
+    """Lenient scores of aspects and opinions, or exact ones of their longest forms."""
+    name = _name_longest if exact else name_answer
+    due = {review.key: [name(triplet) for triplet in review.triplets] for review in reviews}
+    answers = {key: [name(triplet) for triplet in own] for key, own in found.items()}
+    score = micro(due, answers, "exact" if exact else "lenient")
     return MeanScore(score.precision, score.recall, score.f1)
+
+
+def _name_longest(triplet: Triplet) -> Answer:
+    return triplet.aspect_full.text, triplet.opinion_full.text, triplet.polarity
 
 
 def _row(size: int, before: Sequence[MeanScore], after: Sequence[MeanScore]) -> GainRow:
