@@ -271,14 +271,20 @@ def _print_gain(measured: MeasuredGain, splits: int, as_json: bool) -> None:
     click.echo(f"{counted(measured.whole, 'labelled review')}, {splits} random halves")
     if measured.partial:
         click.echo(f"single triplets of {measured.partial:,} more reviews teach too")
-    shown = [[part.name, part.metric, f"{part.mean:+.1f}", f"{min(part.gains):+.1f} to {max(part.gains):+.1f}"]
+    shown = [[part.name, f"{part.mean:+.1f}", f"{min(part.gains):+.1f} to {max(part.gains):+.1f}"]
              for part in (*measured.parts, *measured.switches)]  # fmt: skip
-    click.echo("\n" + tabulate(shown, headers=["by itself", "of", "gain", "by half"], disable_numparse=True))
+    click.echo("\n" + tabulate(shown, headers=["by itself", "gain", "by half"], disable_numparse=True))
     if not measured.weighed and any(part.name == "weights" for part in measured.parts):
         lower = round(-measured.by_weights, 1)
         click.echo(f"the labels move no weights: F1 {f'would be {lower:.1f} lower' if lower else 'stays'}")
     for switch in measured.wanted_switches:
         click.echo(f"your labels speak for `--set {switch.name}`")
+    if (borders := measured.borders).settings:
+        options = " ".join(f"--set release.{setting}={value}" for setting, value in borders.settings)
+        click.echo(
+            f"your labels begin and end elsewhere: `{options}`; exact F1 of the longest forms rises from "
+            f"{borders.before:.1f} to {borders.after:.1f}"
+        )
 
 
 def _describe_parts(measured: MeasuredGain) -> dict[str, object]:
@@ -287,7 +293,8 @@ def _describe_parts(measured: MeasuredGain) -> dict[str, object]:
         name: [{"name": part.name, "mean": part.mean, "gains": part.gains} for part in parts]
         for name, parts in (("parts", measured.parts), ("switches", measured.switches))
     }
-    return {**gains, "weighed": measured.weighed, "by_weights": measured.by_weights}
+    borders = asdict(measured.borders) | {"settings": dict(measured.borders.settings)}
+    return {**gains, "weighed": measured.weighed, "by_weights": measured.by_weights, "borders": borders}
 
 
 def _describe_lessons(lessons: Lessons) -> str:
