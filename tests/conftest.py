@@ -79,7 +79,7 @@ Variant D takes what the tagger finds, so that the release shows what was learne
 
 
 TIERS = {
-    "fast": "agreement answers architecture cli_help config docs engine formats golden natural resources rules"
+    "fast": "agreement answers architecture borders cli_help config docs engine formats golden natural resources rules"
     " store templates text word_classes",
     "hostile": "bad_input bombs crash_safety faults forgeries hostile_exports regexes strict_toml",
     "models": "augment augment_cbert augment_files augment_gpt2 augment_masked_seq2seq"

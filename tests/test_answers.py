@@ -196,6 +196,17 @@ def test_a_negator_and_its_word_are_located_apart_however_they_are_written() -> 
         assert (found.opinion.text, found.opinion.spans) == ("不鹹", ((1, 2), (4, 5)))
 
 
+def test_longer_forms_stand_around_their_words_or_are_the_same() -> None:
+    label = {"aspect": "汤头", "opinion": "浓郁", "polarity": "POS"}
+    longer = {"aspect_full": "這碗湯頭", "opinion_full": "很濃郁"}
+    text = "這碗麵好，這碗湯頭很濃郁"
+    (found,), _ = locate_triplets([label | longer], text)
+    assert (found.aspect.text, found.aspect_full.text, found.aspect_full.start) == ("湯頭", "這碗湯頭", 5)
+    assert (found.opinion.text, found.opinion_full.text) == ("濃郁", "很濃郁")
+    (short,), _ = locate_triplets([label | {"aspect_full": "這碗麵", "opinion_full": None}], text)
+    assert (short.aspect_full, short.opinion_full) == (short.aspect, short.opinion)
+
+
 def test_words_are_found_in_either_script_and_width() -> None:
     found, _ = locate("湯頭濃郁，ＷｉＦｉ慢", ("汤头", "浓郁", "POS"), ("wifi", "慢", "NEG"))
     assert found == ["湯頭@0 濃郁@2 POS", "ＷｉＦｉ@5 慢@9 NEG"]

@@ -20,7 +20,16 @@ from builder.models.agreement import Combiner
 from builder.models.shipped import open_model
 from builder.models.text_reading import place_of
 from builder.pipeline.judging import shipped_holder
-from builder.teaching.gain import SWITCHES, GainRow, MeanScore, MeasuredGain, PartGain, _Trial
+from builder.teaching.gain import (
+    SWITCHES,
+    BorderHabit,
+    GainRow,
+    MeanScore,
+    MeasuredGain,
+    PartGain,
+    _Trial,
+    choose_borders,
+)
 from builder.teaching.label_sources import forget, read_labels, untaught
 from builder.teaching.lessons import Lessons, SharedJudge, find_wrong_rules, learn_aspects, read_taught, write_lessons
 
@@ -92,11 +101,36 @@ def test_what_the_labels_say_of_weights_and_switches(
     score = MeanScore(50.0, 50.0, 50.0)
     switches = (PartGain(SWITCHES[1], (0.5, 1.5)), PartGain(SWITCHES[2], (0.5, 0.0)))
     named = tuple(PartGain(name, (0.0, 0.0)) for name in parts)
-    measured = MeasuredGain((GainRow(12, score, score, (0.0, 0.0)),), 24, 0, named, switches, by_weights)
+    habit = BorderHabit((("modifiers", "drop"), ("lead", "clause")), 30.0, 33.25)
+    measured = MeasuredGain((GainRow(12, score, score, (0.0, 0.0)),), 24, 0, named, switches, by_weights, habit)
     _print_gain(measured, 2, as_json=False)
     out = capsys.readouterr().out
     last = out[out.index(SWITCHES[2]) :].splitlines()[1:]
-    assert last == [*said, "your labels speak for `--set release.passable=POS`"]
+    borders = (
+        "your labels begin and end elsewhere: `--set release.modifiers=drop --set release.lead=clause`; "
+        "exact F1 of the longest forms rises from 30.0 to 33.2"
+    )
+    assert last == [*said, "your labels speak for `--set release.passable=POS`", borders]
+
+
+def test_borders_are_chosen_where_labels_of_most_reviews_ask_for_them(tmp_path: Path) -> None:
+    reader = make_reader(Recipe(folders=Folders(domain="none")))
+    rows = [
+        {"id": f"r{n}", "text": f"{n + 1}樓，這個電池很好用啊", "triplets": [
+            {"aspect": "電池", "opinion": opinion, "polarity": "POS"}
+        ]}
+        for n, opinion in enumerate(["很好用"] * 20 + ["很好用啊"] * 5)
+    ]  # fmt: skip
+    path = tmp_path / "gold.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    taught = read_taught(read_labels(path).rows, path, reader)
+    found = {review.key: extract(reader.engine, review.reading) for review in taught}
+    assert {(t.aspect_full.text, t.opinion_full.text) for own in found.values() for t in own} == {
+        ("這個電池", "很好用")
+    }
+    assert choose_borders(taught, found) == BorderHabit((("modifiers", "unpointed"),), 0.0, 80.0)
+    others = choose_borders(taught[20:], found)
+    assert others == BorderHabit((), 0.0, 0.0), "neither setting alone hits"
 
 
 def write_praise(path: Path, number: int = 60) -> Path:
@@ -274,7 +308,7 @@ def test_a_working_directory_that_is_taught_builds_with_it_and_forgets_it(here: 
     assert len(kept) == 60 and all(row["triplets"] and row["text"] for row in kept), "labels for the taggers"
     told = here("gain", "--gold", gold, "--workdir", work, "--splits", "1", "--teach", "--json")
     made = json.loads(told.out)
-    assert list(made) == ["rows", "parts", "switches", "weighed", "by_weights"] and made["weighed"] is True
+    assert list(made) == ["rows", "parts", "switches", "weighed", "by_weights", "borders"] and made["weighed"] is True
     assert len((work / "taught.jsonl").read_text(encoding="utf-8").splitlines()) == 60, "labels do not count twice"
     assert made["rows"][-1]["labels"] == 30 and made["by_weights"] > 0
     assert [part["name"] for part in made["parts"]] == ["aspects", "rules switched off", "weights"]

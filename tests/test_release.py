@@ -571,23 +571,29 @@ def test_a_licence_for_a_source_that_no_review_has_is_refused(few: Path, tmp_pat
 
 
 def test_what_people_label_by_habit_is_released_as_the_settings_say(tmp_path: Path) -> None:
-    told_so = {f"h{n}": f"東西很好，湯頭還可以，{text(n)}" for n in range(40)}
+    told_so = {f"h{n}": f"東西很好，這種湯頭還可以啦，{text(n)}" for n in range(40)}
     source = workdir(tmp_path / "x", told_so)
     said = {}
     for name, settings in {
         "kept": {},
-        "without": {"release__whole_products": "drop", "release__passable": "POS", "release__min_confidence": 0},
+        "without": {
+            "release__whole_products": "drop",
+            "release__passable": "POS",
+            "release__min_confidence": 0,
+            "release__modifiers": "unpointed",
+            "release__particles": "add",
+        },
     }.items():
         made = make(source, tmp_path / name, **settings)
         said[name] = {
-            (t["aspect"]["text"], t["opinion"]["text"], t["polarity"])
+            (*(t[part]["text"] for part in ("aspect", "aspect_full", "opinion", "opinion_full")), t["polarity"])
             for rows in read_splits(made).values()
             for row in rows
             for t in row["triplets"]
         }
-    assert {("東西", "好", "POS"), ("湯頭", "還可以", "NEU")} <= said["kept"]
-    assert ("湯頭", "還可以", "POS") in said["without"]
-    assert "東西" not in {aspect for aspect, _, _ in said["without"]}
+    assert {("東西", "東西", "好", "很好", "POS"), ("湯頭", "這種湯頭", "還可以", "還可以", "NEU")} <= said["kept"]
+    assert ("湯頭", "湯頭", "還可以", "還可以啦", "POS") in said["without"]
+    assert "東西" not in {aspect for aspect, *_ in said["without"]}
     with db.reading(source) as connection:
         counts = dict(connection.execute("SELECT reason, count(*) FROM rejected GROUP BY reason").fetchall())
     assert counts["whole"] >= 40

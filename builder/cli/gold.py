@@ -271,6 +271,12 @@ def _print_gain(measured: MeasuredGain, splits: int, as_json: bool) -> None:
         click.echo(f"the labels move no weights: F1 {f'would be {lower:.1f} lower' if lower else 'stays'}")
     for switch in measured.wanted_switches:
         click.echo(f"your labels speak for `--set {switch.name}`")
+    if (borders := measured.borders).settings:
+        options = " ".join(f"--set release.{setting}={value}" for setting, value in borders.settings)
+        click.echo(
+            f"your labels begin and end elsewhere: `{options}`; exact F1 of the longest forms rises from "
+            f"{borders.before:.1f} to {borders.after:.1f}"
+        )
 
 
 def _describe_parts(measured: MeasuredGain) -> dict[str, object]:
@@ -279,7 +285,8 @@ def _describe_parts(measured: MeasuredGain) -> dict[str, object]:
         name: [{"name": part.name, "mean": part.mean, "gains": part.gains} for part in parts]
         for name, parts in (("parts", measured.parts), ("switches", measured.switches))
     }
-    return {**gains, "weighed": measured.weighed, "by_weights": measured.by_weights}
+    borders = asdict(measured.borders) | {"settings": dict(measured.borders.settings)}
+    return {**gains, "weighed": measured.weighed, "by_weights": measured.by_weights, "borders": borders}
 
 
 def _describe_lessons(lessons: Lessons) -> str:

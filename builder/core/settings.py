@@ -299,6 +299,15 @@ class ReleaseSettings:
     passable: Literal["keep", "POS", "NEU"] = "keep"
     """The polarity of what is just good enough (還可以, 還行, 夠了): as it was found, or always the same. What people
     labelled stays."""
+    modifiers: Literal["keep", "unpointed", "drop"] = "keep"
+    """What stands before an aspect in `aspect_full` (這台筆電, 他們家的麵): keep it, leave out 這台 and 那家, or
+    drop all of it. What people labelled stays."""
+    lead: Literal["keep", "clause"] = "keep"
+    """What stands before an opinion in `opinion_full`: keep what was found, or take all back to the aspect or the mark
+    before it (還是一直都很好吃). What people labelled stays."""
+    particles: Literal["keep", "add", "drop"] = "keep"
+    """Particles behind an opinion in `opinion_full` (好吃啊, 大的): as they were found, always, or never. What people
+    labelled stays."""
     min_confidence: float = 0.0
     """Leave out triplets of a lower calibrated confidence; those without a confidence stay. Variant E has left out by
     then what does not pay for F1; more makes a release more precise, and smaller."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from builder.core.records import POLARITY_WORDS, VALENCES, Element, Span, Triplet
 from builder.reviews.repair import fold
@@ -66,6 +66,12 @@ class _FoldedText:
             places = next(filter(None, map(self._in_pieces, cuts)), [])
         return places
 
+    def around(self, word: object, core: Element) -> Element:
+        """The place of a longer form around an element; the element itself where it has none."""
+        held = self.occurrences(word) if isinstance(word, str) else ()
+        spans = (span for span in held if span[0] <= core.start and core.end <= span[1])
+        return next((Element.at(self.text, [span]) for span in spans), core)
+
     def _in_pieces(self, pieces: Sequence[str]) -> list[Element]:
         first, *others = pieces
         out = []
@@ -107,7 +113,12 @@ def _triplet(row: Mapping[str, object], text: _FoldedText, kept: Mapping[object,
     same = {(triplet.aspect.text, triplet.opinion.text, triplet.polarity) for triplet in kept.values()}
     again = (nearest[0].aspect.text, nearest[0].opinion.text, polarity) in same
     # said twice in the same words, it is meant of the next place
-    return next((t for t in nearest if not again or t.opinion.spans not in taken), nearest[0])
+    chosen = next((t for t in nearest if not again or t.opinion.spans not in taken), nearest[0])
+    return replace(
+        chosen,
+        aspect_full=text.around(row.get("aspect_full"), chosen.aspect),
+        opinion_full=text.around(row.get("opinion_full"), chosen.opinion),
+    )
 
 
 def _distance(aspect: Element, opinion: Element) -> int:

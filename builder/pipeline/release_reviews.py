@@ -31,6 +31,7 @@ from builder.gold.metrics import Answer
 from builder.language.lexicon.categories import Categories
 from builder.language.lexicon.resources import Lexicon
 from builder.pipeline import judging
+from builder.pipeline.borders import move_borders
 from builder.pipeline.context import ArrivedWords, Context, pack_words, unpack_words
 from builder.pipeline.judging import join_rows
 from builder.pipeline.rounds import accepts
@@ -83,7 +84,7 @@ def build_row(
         origin = known.get(candidate.id, _UNKNOWN)
         id_ = f"{key}:{candidate.id & (1 << triplets.BITS) - 1:08x}"
         doubt = None if labelled else _doubt(context, origin) or _whole(context, categories, candidate.triplet, origin)
-        said = candidate.triplet if labelled else _as_wanted(context, categories, candidate.triplet, origin)
+        said = candidate.triplet if labelled else _as_wanted(context, categories, review, candidate.triplet, origin)
         placed = said if shown.text == review.text else to_view(said, shown)
         released = doubt or (_release(shown.text, placed, annotation, masked, text) if placed else _UNSEEN)
         reason = released if isinstance(released, tuple) else _conflict(kept, released)
@@ -149,12 +150,15 @@ def is_passable(category: str | None) -> bool:
     return category == _PASSABLE
 
 
-def _as_wanted(context: Context, categories: Categories, triplet: Triplet, origin: Provenance) -> Triplet:
-    """The triplet with the polarity that `release.passable` wants for what is just good enough."""
-    wanted = context.config.release.passable
-    if wanted == "keep" or not is_passable(origin.opinion_category or categories.opinion(triplet.opinion.text)):
-        return triplet
-    return replace(triplet, polarity=wanted, valence=_PASSABLE_VALENCES[wanted])
+def _as_wanted(
+    context: Context, categories: Categories, review: Review, triplet: Triplet, origin: Provenance
+) -> Triplet:
+    """The triplet with the borders that the release wants, and the polarity for what is just good enough."""
+    wanted = context.config.release
+    moved = move_borders(triplet, review.text, wanted)
+    if wanted.passable == "keep" or not is_passable(origin.opinion_category or categories.opinion(moved.opinion.text)):
+        return moved
+    return replace(moved, polarity=wanted.passable, valence=_PASSABLE_VALENCES[wanted.passable])
 
 
 def _release(
