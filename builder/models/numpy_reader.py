@@ -284,9 +284,9 @@ class NumpyReader:
         self, pieces: Sequence[Piece], states: Sequence[Floats], begins: Sequence[int], scores: Sequence[Scores]
     ) -> list[Scores]:
         """The scores with what markers say of their pairs; `begins`: the first token of each piece."""
-        if not self.config.marker_layers:
-            return list(scores)
         asked = [_Asked.of(*parts) for parts in zip(pieces, begins, scores, strict=True)]
+        if not self.config.marker_layers or not any(len(own.share) for own in asked):
+            return list(scores)
         markers: Floats = np.concatenate([own.gather(states[0]) for own in asked])
         markers += np.tile(self.weights["markers.kind.weight"], (len(markers) // 2, 1))
         for number, hidden in enumerate(states[:-1]):
