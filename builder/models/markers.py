@@ -3,7 +3,7 @@
 In: what each of the encoder's upper layers reads of a text, and pairs of an aspect and an opinion in it. Out: for each
 pair, whether it is a triplet, and of which polarity. Two markers stand for a pair, one on each span, and pass through
 layers of their own. They see the text and each other; the text does not see them. So all pairs of a text are read for
-the price of a few tokens each (levitated markers: Ye et al. 2022, section 3.2).
+the price of a few tokens each (levitated markers: Ye et al. 2022).
 """
 
 from __future__ import annotations
