@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,15 @@ from test_encoder import CONFIG, TEXTS, TRAIN, TUNING, VALID
 from test_model import review
 from tiny_encoders import make_encoder
 
+from builder.core.errors import ModelError
 from builder.core.records import POLARITIES
+from builder.learning.checkpoint import tensor_digest, unpack_weights, write_tensors
+from builder.learning.encode import TokenRows, Vocabulary
 from builder.learning.loop import scope
 from builder.learning.task import Example, TaggerConfig
 from builder.models.encoder import EncoderFoundation, load_encoder
-from builder.models.numpy_reader import open_numpy_reader
+from builder.models.network import CharacterFoundation
+from builder.models.numpy_reader import open_numpy_reader, read_weights
 from builder.models.saved import load, save
 from builder.models.tagger import Tagger, train_tagger
 from builder.models.tagger_network import TaggerNetwork
@@ -67,6 +72,75 @@ def test_numpy_reads_the_markers_that_torch_reads(base: EncoderFoundation, tmp_p
         assert np.exp(one.marked).sum() == pytest.approx(1, abs=1e-4)
         assert other.marked == pytest.approx(one.marked, abs=1e-3)
     assert len({one.marked for one, _ in pairs}) > 10, "each pair has its own"
+
+
+def test_a_span_has_the_tokens_of_its_characters_row_behind_row() -> None:
+    row, first, past = (np.array(values, np.int32) for values in ([0, 0, 0, 1, 1], [1, 1, 0, 1, 2], [2, 2, 0, 2, 3]))
+    ids = (np.zeros(3, np.int32), np.zeros(4, np.int32))
+    tokens = TokenRows(ids, row, first, past, np.zeros(5, np.int32))
+    spans = np.array([[0, 1], [0, 2], [1, 4], [3, 5], [2, 3]])
+    reached = tokens.stretches(spans)
+    assert reached[:4].tolist() == [[1, 2], [1, 2], [1, 5], [4, 6]]
+    assert reached[4, 1] <= reached[4, 0], "a blank, for which no token stands"
+
+
+def test_a_model_saved_before_there_were_markers_opens_as_it_was(base: EncoderFoundation, tmp_path: Path) -> None:
+    tagger = make_tagger(base, replace(CONFIG, threads=1))
+    save(tagger, tmp_path / "m")
+    config = json.loads((tmp_path / "m" / "config.json").read_text())
+    del config["config"]["marker_layers"]
+    settings = {"config": config["config"], **base.settings, "threshold": tagger.threshold}
+    config["digest"] = tensor_digest(tagger.network.state_dict(), json.dumps(settings, sort_keys=True))[:16]
+    (tmp_path / "m" / "config.json").write_text(json.dumps(config))
+    assert odds_of(open_numpy_reader(tmp_path / "m"), VALID)[0].keys() == odds_of(load(tmp_path / "m"), VALID)[0].keys()
+    assert "marker_layers" not in repr(CONFIG), "trainings keep their fingerprints"
+
+
+@pytest.mark.parametrize("layers", [1, 10**6])
+def test_a_config_that_claims_markers_which_the_weights_have_not_is_refused(
+    layers: int, base: EncoderFoundation, tmp_path: Path
+) -> None:
+    save(make_tagger(base, replace(CONFIG, threads=1)), tmp_path / "m")
+    config = json.loads((tmp_path / "m" / "config.json").read_text())
+    config["config"]["marker_layers"] = layers
+    (tmp_path / "m" / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ModelError, match="weights belong to another model"):
+        load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("layers", [1, 10])
+def test_markers_need_a_plain_bert(layers: int, base: EncoderFoundation) -> None:
+    other = replace(base, config={**base.config, "hidden_act": "relu"})
+    for foundation in (other, CharacterFoundation(Vocabulary(()))):
+        with pytest.raises(ModelError, match="plain BERT"):
+            TaggerNetwork(foundation, replace(CONFIG, marker_layers=layers))
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "first", "kind"),
+    [
+        ("b since a", (4, 2), (9, 4), torch.uint8),
+        ("b since a", (1, 500), (500, 1), torch.uint8),
+        ("b since a", (4, 2), (4, 4), torch.int8),
+        ("b since a", (4, 2), (4, 4), torch.float16),
+        ("b since a", (8,), (4, 4), torch.uint8),
+        ("b since c", (4, 2), (4, 4), torch.uint8),
+        ("b since a since a", (4, 2), (4, 4), torch.uint8),
+        ("b since ", (4, 2), (4, 4), torch.uint8),
+        ("b", (4, 2), (4, 4), torch.int8),
+    ],
+)
+def test_weights_that_no_packing_made_are_refused_by_either_reader(
+    name: str, size: tuple[int, ...], first: tuple[int, int], kind: torch.dtype, tmp_path: Path
+) -> None:
+    packed = {"a": torch.ones(first), name: torch.ones(size, dtype=kind), f"{name}.scale": torch.ones(first[0])}
+    if name == "b":
+        packed["b.scale"] = torch.ones(9)
+    with pytest.raises(ValueError, match="fit|scales"):
+        unpack_weights(packed)
+    write_tensors(tmp_path / "w.safetensors", packed, {})
+    with pytest.raises(ModelError, match="packed in no known way"):
+        read_weights(tmp_path / "w.safetensors")
 
 
 def test_a_tagger_without_markers_says_nothing_of_them(base: EncoderFoundation) -> None:

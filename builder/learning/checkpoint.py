@@ -33,14 +33,14 @@ from torch.overrides import TorchFunctionMode
 from builder.core.errors import ModelError
 from builder.core.files import Kept, refusals, write_atomically
 from builder.core.records import Triplet
+from builder.learning.packing import SCALE, SINCE, check_packed, split_name
 
 BEST = "best.safetensors"
 _STEPS = "step-*.safetensors"
-_LARGE, _INT8, _SCALE = 1 << 14, 127, ".scale"
-"""Numbers of a matrix that is packed in 8 bits, the largest of these, and what the name of its scales ends in."""
-_INT4, _NIBBLE, _SINCE = 7, 15, " since "
-"""The largest of 4 bits, their mask, and what stands between the names of a matrix and of that which it began as."""
-NO_BEGINNINGS: Mapping[str, str] = MappingProxyType({})
+_LARGE, _INT8 = 1 << 14, 127
+"""Numbers of a matrix that is packed in 8 bits, and the largest of these."""
+_INT4, _NIBBLE = 7, 15
+"""The largest number of 4 bits, and their mask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,22 +108,23 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     return tensors, metadata
 
 
-def pack_weights(weights: Mapping[str, Tensor], begun: Mapping[str, str] = NO_BEGINNINGS) -> dict[str, Tensor]:
+def pack_weights(weights: Mapping[str, Tensor], begun: Mapping[str, str] = MappingProxyType({})) -> dict[str, Tensor]:
     """Weights for shipping: of large matrices 8 bits a number with a scale for each row, of the others 16 bits. Of
     matrices that began as others, whose names `begun` has, 4 bits a number of what they learnt since.
     """
     out = {}
     for name, tensor in weights.items():
         if tensor.dim() == 2 and tensor.numel() >= _LARGE and name not in begun:
-            out[name], out[name + _SCALE] = _to_integers(tensor.float(), _INT8)
+            out[name], out[name + SCALE] = _to_integers(tensor.float(), _INT8)
         elif name not in begun:
             out[name] = tensor.half()
     whole = unpack_weights(out)
     for name, first in begun.items():
         learnt, scale = _to_integers(weights[name].float() - whole[first].float(), _INT4)
-        packed = f"{name}{_SINCE}{first}"
+        assert learnt.shape[1] % 2 == 0, f"{name} has an odd number of columns"
+        packed = f"{name}{SINCE}{first}"
         out[packed] = ((learnt[:, ::2] & _NIBBLE) | (learnt[:, 1::2] << 4)).view(torch.uint8)
-        out[packed + _SCALE] = scale
+        out[packed + SCALE] = scale
     return out
 
 
@@ -134,19 +135,18 @@ def _to_integers(matrix: Tensor, largest: int) -> tuple[Tensor, Tensor]:
 
 
 def unpack_weights(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """What `pack_weights` packed, and other weights as they are."""
-    out = {}
-    for name, tensor in tensors.items():
-        scale = tensors.get(name + _SCALE) if tensor.dtype == torch.int8 else None
+    """What `pack_weights` packed, and other weights as they are; ValueError where it packed no such thing."""
+    check_packed(tensors)
+    out: dict[str, Tensor] = {}
+    kept = [name for name in tensors if not name.endswith(SCALE)]
+    for name in sorted(kept, key=lambda name: SINCE in name):
+        tensor, scale, (own, first) = tensors[name], tensors.get(name + SCALE), split_name(name)
+        if first:
+            signed = tensor.view(torch.int8)
+            tensor = torch.stack([signed << 4 >> 4, signed >> 4], -1).flatten(1)
         if scale is not None:
-            out[name] = tensor.float() * scale[:, None]
-        elif not name.endswith(_SCALE) and _SINCE not in name:
-            out[name] = tensor
-    for packed, tensor in tensors.items():
-        if _SINCE in packed and not packed.endswith(_SCALE):
-            name, first = packed.split(_SINCE)
-            learnt = torch.stack([tensor.view(torch.int8) << 4 >> 4, tensor.view(torch.int8) >> 4], -1).flatten(1)
-            out[name] = out[first].float() + learnt.float() * tensors[packed + _SCALE][:, None]
+            tensor = tensor.float() * scale[:, None]
+        out[own] = out[first].float() + tensor if first else tensor
     return out
 
 

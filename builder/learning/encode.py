@@ -48,7 +48,7 @@ class TokenRows:
 
     def stretches(self, spans: NDArray[np.int64]) -> NDArray[np.int64]:
         """From which token to which spans of characters reach [..., (first, past)]; the rows are one behind another. A
-        span of which no token stands for a character gets the token behind it, or none at the end.
+        span for which no token stands has none: its past is not above its first.
         """
         begin = np.cumsum([0, *map(len, self.ids)])[self.row]
         stands = self.past > self.first
@@ -72,7 +72,7 @@ class TokenBatch:
     place: Tensor
     deepest: int
     of_text: Tensor
-    held: Tensor
+    seen: Tensor
 
 
 def collate_tokens(texts: Sequence[TokenRows], longest: int) -> TokenBatch:
@@ -87,17 +87,17 @@ def collate_tokens(texts: Sequence[TokenRows], longest: int) -> TokenBatch:
         ids[row, : len(own)], mask[row, : len(own)] = own, 1
     first, past, place = (np.zeros((len(texts), longest), np.int64) for _ in range(3))
     begin, most = 0, max(sum(map(len, text.ids)) for text in texts)
-    of_text, held = np.zeros((len(texts), most), np.int64), np.zeros((len(texts), most), np.bool_)
+    of_text, seen = np.zeros((len(texts), most), np.int64), np.zeros((len(texts), most), np.bool_)
     for number, text in enumerate(texts):
         own = np.concatenate([np.arange(len(ids)) + (begin + at) * width for at, ids in enumerate(text.ids)])
-        of_text[number, : len(own)], held[number, : len(own)] = own, True
+        of_text[number, : len(own)], seen[number, : len(own)] = own, True
         n, shift = len(text.row), (text.row.astype(np.int64) + begin) * width
         first[number, :n], past[number, :n], place[number, :n] = text.first + shift, text.past + shift, text.place
         begin += len(text.ids)
     deepest = int((past - first).max())
     tensor = torch.from_numpy
     return TokenBatch(
-        tensor(ids), tensor(mask), tensor(first), tensor(past), tensor(place), deepest, tensor(of_text), tensor(held)
+        tensor(ids), tensor(mask), tensor(first), tensor(past), tensor(place), deepest, tensor(of_text), tensor(seen)
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Protocol, TypeVar
 
 from builder.core.limits import Limits, above_0, at_least, check_limits, from_0_to_1
@@ -133,7 +133,12 @@ class TaggerConfig(NetworkConfig):
     max_span: int = 20
     max_gap: int = 96
     max_clauses: int = 4
-    marker_layers: int = 0
+    marker_layers: int = field(default=0, repr=False)  # fingerprints of trainings without it stay
+
+    @property
+    def kept(self) -> dict[str, object]:
+        """What files and digests hold of it: as before there were markers where it has none."""
+        return {name: value for name, value in asdict(self).items() if value or name != "marker_layers"}
 
     def limits(self) -> Limits:
         return {**NetworkConfig.limits(self), "marker_layers": at_least(0, self.marker_layers)}

@@ -107,7 +107,8 @@ NAMES = (
     "aspect here", "opinion here", "pair here", "polarity here", "marked", "marked polarity",
 )  # fmt: skip
 """What the numbers of `describe` are called."""
-_UNREAD = PairOdds(-8.0, -8.0, -8.0, (math.log(1 / 3),) * 3)
+_OF_MARKERS = NAMES[-2:]
+_UNREAD = PairOdds(-8.0, -8.0, -8.0, (math.log(1 / 3),) * 3, (-0.001, -8.0, -8.0, -8.0))
 """Of a pair that no window holds."""
 PRIOR = 30.0
 """How firmly the shipped weights hold against labels: so many labels that contradict a number, in its usual range."""
@@ -126,8 +127,11 @@ class Combiner:
 
     @classmethod
     def read(cls, kept: Mapping[str, float]) -> Combiner:
-        """A combiner from what a file holds of it; KeyError, TypeError or ValueError where it holds none."""
-        return cls(tuple(float(kept[name]) for name in NAMES), float(kept["offset"]))
+        """A combiner from what a file holds of it, perhaps of a reader without markers; KeyError, TypeError or
+        ValueError where it holds none.
+        """
+        known = dict.fromkeys(_OF_MARKERS, 0.0) | dict(kept)
+        return cls(tuple(float(known[name]) for name in NAMES), float(kept["offset"]))
 
     @property
     def kept(self) -> dict[str, float]:
@@ -243,9 +247,9 @@ def _marked(logs: Sequence[float], polarity: int) -> tuple[float, float]:
     """Of what markers say the log-odds that a pair is a triplet, and the polarity's share in it."""
     if not logs:
         return 0.0, 0.5
-    none, *shares = map(math.exp, logs)
-    least = min(max(none, _RAREST), 1 - _RAREST)
-    return math.log((1 - least) / least), shares[polarity] / sum(shares)
+    none = min(max(math.exp(logs[0]), _RAREST), 1 - _RAREST)
+    shares = [math.exp(log - max(logs[1:])) for log in logs[1:]]
+    return math.log((1 - none) / none), shares[polarity] / sum(shares)
 
 
 def _log_odds(chance: float) -> float:

@@ -42,6 +42,7 @@ from builder.models.network import TextContext, Trunk, base_weights
 from builder.models.serving import (
     TOKENIZER,
     WANTED_ENCODER,
+    is_plain,
     read_tokenizer,
     require_class,
     require_known,
@@ -137,7 +138,11 @@ class EncoderFoundation:
         return EncoderTrunk(encoder.float(), self.vocabulary, config, self.tuning)
 
     def make_markers(self, config: TaggerConfig) -> PairMarkers | None:
-        return PairMarkers(self.config, config.marker_layers, config.dropout) if config.marker_layers else None
+        if not config.marker_layers:
+            return None
+        if not is_plain(self.config):
+            raise ModelError("markers look at a plain BERT", where="marker_layers", fix="train the model again")
+        return PairMarkers(self.config, config.marker_layers, config.dropout)
 
     def begin(self, trunk: nn.Module, seed: int) -> None:
         assert isinstance(trunk, EncoderTrunk) and self.weights is not None, "trained from a loaded encoder"

@@ -19,6 +19,9 @@ from builder.core.records import POLARITIES
 from builder.learning import hub
 
 _FAR = -1e9
+"""What a look at a token that is none weighs."""
+_TOGETHER = 64
+"""Pairs of a text that are read at once."""
 
 
 class PairMarkers(nn.Module):
@@ -49,9 +52,9 @@ class PairMarkers(nn.Module):
         counts = torch.bincount(row, minlength=len(seen))
         slot = torch.empty_like(row)
         slot[row.argsort(stable=True)] = _steps(counts)
-        held = spans.new_zeros(len(seen), int(counts.max()), *spans.shape[1:])
-        held[row, slot] = spans
-        return self._read(states, seen, held)[row, slot]
+        padded = spans.new_zeros(len(seen), int(counts.max()), *spans.shape[1:])
+        padded[row, slot] = spans
+        return torch.cat([self._read(states, seen, part) for part in torch.split(padded, _TOGETHER, 1)], 1)[row, slot]
 
     def _read(self, states: Sequence[Tensor], seen: Tensor, spans: Tensor) -> Tensor:
         """As `forward`, of C pairs a text [B, C, 2, (first, past)], some of them none: [B, C, 4]."""
@@ -61,7 +64,7 @@ class PairMarkers(nn.Module):
         place = torch.where(inside[:, :, 0], 0, torch.where(inside[:, :, 1], 1, 2))
         same = torch.eye(pairs, dtype=torch.bool, device=seen.device).repeat(2, 2).expand(len(seen), 1, -1, -1)
         markers = share @ states[0] + self.kind.weight.repeat_interleave(pairs, 0)
-        for layer, state, bias in zip(self.layers, states, self.bias, strict=False):
+        for layer, state, bias in zip(self.layers, states[:-1], self.bias, strict=True):
             own = layer.attention.self
             both = torch.cat([state, markers], 1)
             query, key, value = (

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from builder.core.errors import ModelError
 from builder.learning.encode import PAD, SPECIAL, Batch, Encoder, TextEncoder, Vocabulary
 from builder.learning.task import NetworkConfig, TaggerConfig
 from builder.models.markers import PairMarkers
@@ -103,7 +104,8 @@ class Spans:
 @dataclass(frozen=True, slots=True, eq=False)
 class TextContext:
     """What the trunk read, with its running sum [B, T + 1, D],
-    from which the mean of any stretch is one subtraction. `states`: what markers look at.
+    from which the mean of any stretch is one subtraction. `states`: what markers look at, each [R, K, hidden size],
+    the lowest before.
     """
 
     batch: Batch
@@ -273,7 +275,8 @@ class CharacterFoundation:
         return Trunk(self.vocabulary, config)
 
     def make_markers(self, config: TaggerConfig) -> None:
-        assert not config.marker_layers, "markers look at a pretrained encoder"
+        if config.marker_layers:
+            raise ModelError("markers look at a plain BERT", where="marker_layers", fix="train the model again")
 
     def begin(self, trunk: nn.Module, seed: int) -> None:
         assert isinstance(trunk, Trunk), type(trunk)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ from builder.learning.encode import (
     text_encoder,
     token_maker,
 )
+from builder.learning.packing import SCALE, SINCE, check_packed, split_name
 from builder.learning.task import Example, Progress, TaggerConfig
 from builder.models.serving import is_plain, read_model_settings, read_tokenizer
 from builder.models.text_reading import (
@@ -60,8 +61,6 @@ from builder.models.text_reading import (
     settled,
 )
 
-_SINCE = " since "
-"""Between the names of a matrix and of that which it began as, in files."""
 _EPSILON = 1e-5
 """Of the norms that are not the encoder's: torch's default."""
 _TOKENS = 1024
@@ -120,18 +119,23 @@ def read_weights(path: Path) -> Weights:
             packed = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (no mapping)
     except (OSError, SafetensorError) as error:
         raise ModelError(f"no readable safetensors file: {error}", where=str(path), fix="reinstall builder") from error
+    try:
+        check_packed(packed)
+        return _unpack(packed)
+    except (LookupError, TypeError, ValueError) as error:
+        what = f"the weights are packed in no known way: {error}"
+        raise ModelError(what, where=str(path), fix="reinstall builder") from error
+
+
+def _unpack(packed: Mapping[str, NDArray[Any]]) -> Weights:
     whole = Weights()
-    for name in sorted(packed, key=lambda name: (_SINCE in name, name)):
-        scale = packed.get(f"{name}.scale")
-        if name.endswith(".scale"):
-            continue
-        kept, _, first = name.partition(_SINCE)
+    kept = [name for name in packed if not name.endswith(SCALE)]
+    for name in sorted(kept, key=lambda name: SINCE in name):
+        own, first = split_name(name)
         values = (_split_nibbles(packed[name]) if first else packed[name]).astype(np.float32)
-        if scale is not None and scale.shape != values.shape[:1]:
-            raise ModelError(f"{name} has {len(scale)} scales", where=str(path), fix="reinstall builder")
-        if scale is not None:
+        if (scale := packed.get(name + SCALE)) is not None:
             values *= scale[:, None]
-        whole[kept] = whole[first] + values if first else values
+        whole[own] = whole[first] + values if first else values
     return Weights(sorted(whole.items()))
 
 
@@ -171,7 +175,7 @@ def open_numpy_reader(folder: Path) -> NumpyReader:
             f"not a model config of this version: {error!r}", where=str(path), fix="reinstall builder"
         ) from error
     weights = read_weights(folder / "weights.safetensors")
-    digest = digest_model(weights, {"config": asdict(config), **named, "threshold": threshold})
+    digest = digest_model(weights, {"config": config.kept, **named, "threshold": threshold})
     if digest != settings["digest"]:
         what = f"digest is {digest}, config.json says {settings['digest']}"
         raise ModelError(what, where=str(folder), fix="reinstall builder")
@@ -284,8 +288,10 @@ class NumpyReader:
         self, pieces: Sequence[Piece], states: Sequence[Floats], begins: Sequence[int], scores: Sequence[Scores]
     ) -> list[Scores]:
         """The scores with what markers say of their pairs; `begins`: the first token of each piece."""
+        if not self.config.marker_layers:
+            return list(scores)
         asked = [_Asked.of(*parts) for parts in zip(pieces, begins, scores, strict=True)]
-        if not self.config.marker_layers or not any(len(own.share) for own in asked):
+        if not any(len(own.share) for own in asked):
             return list(scores)
         markers: Floats = np.concatenate([own.gather(states[0]) for own in asked])
         markers += np.tile(self.weights["markers.kind.weight"], (len(markers) // 2, 1))
@@ -425,13 +431,14 @@ class _Context:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Asked:
-    """The tokens of a piece, [begin, end) of all, and for each of its pairs what part of aspect and of opinion each
-    token is [n, 2, K].
+    """The tokens of a piece, [begin, end) of all. For each of its pairs what part of aspect and of opinion each token
+    is [n, 2, K], and where it is: in the aspect, in the opinion or elsewhere [n, K].
     """
 
     begin: int
     end: int
     share: Floats
+    place: Integers
 
     @classmethod
     def of(cls, piece: Piece, begin: int, scores: Scores) -> _Asked:
@@ -440,8 +447,9 @@ class _Asked:
         size = sum(map(len, tokens.ids))
         at, edges = np.arange(size), tokens.stretches(spans)
         inside = (edges[..., :1] <= at) & (at < edges[..., 1:])
-        share = inside / np.maximum(inside.sum(-1, keepdims=True), 1)
-        return cls(begin, begin + size, share.astype(np.float32))
+        share = inside / np.maximum(inside.sum(-1, keepdims=True, dtype=np.float32), 1)
+        place = np.where(inside[:, 0], 0, np.where(inside[:, 1], 1, 2))
+        return cls(begin, begin + size, share, place)
 
     def gather(self, hidden: Floats) -> Floats:
         """The mean vectors of the spans' tokens [2 n, D]."""
@@ -449,9 +457,7 @@ class _Asked:
 
     def nearness(self, bias: Floats) -> Floats:
         """What each marker adds to its looks at tokens [heads, 2 n, K], by a table [2, 3, heads]."""
-        inside = self.share > 0
-        place = np.where(inside[:, 0], 0, np.where(inside[:, 1], 1, 2))
-        return bias[:, place].transpose(3, 1, 0, 2).reshape(bias.shape[-1], -1, place.shape[-1])
+        return bias[:, self.place].transpose(3, 1, 0, 2).reshape(bias.shape[-1], -1, self.place.shape[-1])
 
 
 def _in_pairs(vectors: Floats) -> Floats:

@@ -136,11 +136,12 @@ def _filled(
     """A network with the weights of a file. It is made once it is known to be as large as these: a config may claim
     what no memory holds.
     """
-    tensors = unpack_weights(read_tensors(path)[0])
+    packed = read_tensors(path)[0]
     other = ModelError("the weights belong to another model", where=str(path), fix="train the model again")
-    if config.layers > len(tensors):
+    if max(config.layers, getattr(config, "marker_layers", 0)) > len(packed):
         raise other
     try:
+        tensors = unpack_weights(packed)
         held = {name: tuple(value.shape) for name, value in tensors.items()}
         if claimed_shapes(lambda: kind(foundation, config)) != held:
             raise other

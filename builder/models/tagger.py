@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -65,7 +65,7 @@ class Tagger:
 
     @cached_property
     def digest(self) -> str:
-        settings = {"config": asdict(self.config), **self.foundation.settings, "threshold": self.threshold}
+        settings = {"config": self.config.kept, **self.foundation.settings, "threshold": self.threshold}
         return tensor_digest(self.network.state_dict(), json.dumps(settings, sort_keys=True))[:16]
 
     def predict(self, texts: Sequence[str], progress: Progress | None = None) -> list[tuple[Triplet, ...]]:
@@ -149,10 +149,12 @@ def _mark(
     rows = aspects.row.numpy(force=True)
     if network.markers is None:
         return np.empty((len(rows), 0), np.float32)
-    edges = _edges(aspects, opinions).numpy(force=True)
-    tokens = [piece.encoded.tokens for piece in pieces]
-    spans = [own.stretches(edge) for row, edge in zip(rows, edges, strict=True) if (own := tokens[row]) is not None]
-    at = torch.from_numpy(np.array(spans).reshape(-1, 2, 2)).to(context.hidden.device)
+    spans = _edges(aspects, opinions).numpy(force=True).copy()
+    for number, piece in enumerate(pieces):
+        tokens, own = piece.encoded.tokens, rows == number
+        assert tokens is not None, "a tagger on a pretrained encoder"
+        spans[own] = tokens.stretches(spans[own])
+    at = torch.from_numpy(spans).to(context.hidden.device)
     return network.mark(context, aspects.row, at).log_softmax(-1).numpy(force=True)
 
 

@@ -126,7 +126,7 @@ class TaggerNetwork(nn.Module):
         tokens = context.batch.tokens
         assert self.markers is not None and tokens is not None, "a tagger with markers"
         states = [state.float().flatten(0, 1)[tokens.of_text] for state in context.states]
-        marked: Tensor = self.markers(states, tokens.held, row, spans)
+        marked: Tensor = self.markers(states, tokens.seen, row, spans)
         return marked
 
     def candidates(self, context: TextContext, table: Tensor, gold: Tensor | None = None) -> Candidates:

@@ -153,18 +153,19 @@ def make_example(row: Row, variants: Variants) -> Example:
 def save_packed(tagger: Tagger, out: Path) -> None:
     """Save a tagger with packed weights, and the digest of what is then loaded."""
     weights = tagger.network.state_dict()
-    packed = pack_weights(weights, begin_markers(weights, tagger.config.marker_layers))
+    packed = pack_weights(weights, name_beginnings(weights, tagger.config.marker_layers))
     tagger.network.load_state_dict(unpack_weights(packed))
     save(tagger, out)
     write_tensors(out / "weights.safetensors", packed, {})
     assert load(out).digest == tagger.digest, "the packed weights hold what was saved"
 
 
-def begin_markers(names: Iterable[str], layers: int) -> dict[str, str]:
+def name_beginnings(names: Iterable[str], layers: int) -> dict[str, str]:
     """By the names of the markers' matrices, those of the encoder's that they began as."""
     encoder = "trunk.encoder.encoder.layer."
     known = {name: int(name.removeprefix(encoder).split(".")[0]) for name in names if name.startswith(encoder)}
     lowest = max(known.values(), default=-1) + 1 - layers
+    assert lowest >= 0 or not layers, "markers have layers that the encoder has not"
     return {
         f"markers.layers.{number - lowest}.{name.removeprefix(encoder).split('.', 1)[1]}": name
         for name, number in known.items()
@@ -208,9 +209,11 @@ def fit_combiner(scorer: Any, reads: Sequence[ReadReview]) -> Combiner:
     return Combiner(tuple(map(float, weights.round(4))), round(offset, 4))
 
 
-def combine(scorer: Any, engine: RuleEngine, reads: Sequence[ReadReview], near: float) -> tuple[Combiner, TrustLimits]:
+def combine(
+    scorer: Any, engine: RuleEngine, reads: Sequence[ReadReview], near: float, limit: float | None
+) -> tuple[Combiner, TrustLimits]:
     """A combiner, and the limit with the best F1 on reviews that it was not fitted on, of those that are as good but
-    for `near` points the lowest.
+    for `near` points the lowest; or the `limit` that is given.
     """
     crossed = list[ReadReview]()
     for fold in range(FOLDS):
@@ -220,7 +223,11 @@ def combine(scorer: Any, engine: RuleEngine, reads: Sequence[ReadReview], near: 
     tried = [TrustLimits(limit, round(DROPPED * limit, 4), judged) for limit in HELDS]
     scores = [score_limits(scorer, engine, crossed, limits)[2] for limits in tried]
     print("limits:", *(f"{limits.limit} {f1:.2f}" for limits, f1 in zip(tried, scores, strict=True)), flush=True)
-    lowest = next(limits for limits, f1 in zip(tried, scores, strict=True) if f1 >= max(scores) - near)
+    lowest = next(
+        limits
+        for limits, f1 in zip(tried, scores, strict=True)
+        if (f1 >= max(scores) - near if limit is None else limits.limit == limit)
+    )
     return fit_combiner(scorer, reads), lowest
 
 
@@ -353,13 +360,15 @@ def recall(
     return 100 * hits / max(1, due)
 
 
-def measure(folder: Path, domain: str, rows: Sequence[Row], scorer: Any, *, fit: bool, near: float) -> None:
+def measure(
+    folder: Path, domain: str, rows: Sequence[Row], scorer: Any, *, fit: bool, near: float, limit: float | None
+) -> None:
     """Print the scores of rules and of both; with `fit`, weigh them anew before, and write that down."""
     reader = make_reader(Recipe(folders=Folders(domain=domain)))
     own_reader = open_reader()
     reads, engine = read_all(rows, own_reader, reader), reader.engine
     if fit:
-        (combiner, limits), calibration = combine(scorer, engine, reads, near), None
+        (combiner, limits), calibration = combine(scorer, engine, reads, near, limit), None
     else:
         model = open_model(folder)
         combiner, limits, calibration = model.combiner, model.limits, model.calibration
@@ -395,13 +404,14 @@ def main() -> None:
     parser.add_argument("--scorer", type=Path, required=True)
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--near", type=float, default=0.0, help="what one annotator missed counts as wrong: drop less")
+    parser.add_argument("--limit", type=float, choices=HELDS, help="the limit, where other annotation chose it")
     options = parser.parse_args()
     csv.field_size_limit(10**9)
     texts = read_texts(options.texts)
     rows = [row for path in options.annotations for row in read_annotation(path, texts)]
     torch.set_num_threads(1)
     scorer = load_scorer(options.scorer, options.scorer.parent)
-    measure(options.folder, options.domain, rows, scorer, fit=options.fit, near=options.near)
+    measure(options.folder, options.domain, rows, scorer, fit=options.fit, near=options.near, limit=options.limit)
 
 
 if __name__ == "__main__":

@@ -217,7 +217,7 @@ class MarkerLesson(nn.Module):
 
     def __init__(self, network: TaggerNetwork) -> None:
         super().__init__()
-        self.markers, self._read = network.markers, (network.eval(),)
+        self.markers, self._read = network.markers, (network.eval(),)  # in a tuple: no part of what is trained
 
     def rate_scales(self) -> dict[str, float]:
         return {name: 0.1 for name, _ in self.named_parameters() if ".layers." in name}
