@@ -136,7 +136,7 @@ def test_weights_that_no_packing_made_are_refused_by_either_reader(
     packed = {"a": torch.ones(first), name: torch.ones(size, dtype=kind), f"{name}.scale": torch.ones(first[0])}
     if name == "b":
         packed["b.scale"] = torch.ones(9)
-    with pytest.raises(ValueError, match="fit|scales"):
+    with pytest.raises(ValueError, match=r"fit|scales"):
         unpack_weights(packed)
     write_tensors(tmp_path / "w.safetensors", packed, {})
     with pytest.raises(ModelError, match="packed in no known way"):
