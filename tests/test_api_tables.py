@@ -6,15 +6,17 @@ import csv
 import json
 import sys
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 from conftest import PUBLISHED_SAMPLE, Command
 
 import builder
 from builder import Document, Extractor, Release
-from builder.api.documents import REVIEW_COLUMNS, TRIPLET_COLUMNS
+from builder.api.documents import REVIEW_COLUMNS, TRIPLET_COLUMNS, write_rows
 from builder.core.errors import BuilderError, ConfigError, InputError
 from builder.core.records import Review
 from builder.pipeline.layers import labelled
@@ -243,6 +245,26 @@ def test_records_a_frame_and_a_dataset_build_the_same(tmp_path: Path) -> None:
     assert counts["records"][0]["reviews"] == 3
     series = build(pandas.Series(TEXTS), tmp_path / "series")
     assert series.counts["seed"] == counts["records"][1]
+
+
+def test_cells_and_names_of_a_frame_that_are_no_text_are_written_as_pandas_does() -> None:
+    first = pandas.Timestamp("2026-03-01")
+    cells = {
+        "text": "好吃", "price": Decimal("1.50"), "vector": numpy.array([1, 2]), "tags": {"a"}, "raw": b"x",
+        "range": pandas.Interval(0, 1), "high": float("inf"), "low": float("-inf"), "seen": first,
+    }  # fmt: skip
+    written = write_rows(pandas.DataFrame([cells]))
+    assert written is not None
+    row = json.loads(written)
+    bounds = row.pop("range")
+    assert (bounds["left"], bounds["right"]) == (0, 1)
+    assert row == {
+        "text": "好吃", "price": "1.50", "vector": [1, 2], "tags": ["a"], "raw": "x", "high": None, "low": None,
+        "seen": "2026-03-01T00:00:00.000",
+    }  # fmt: skip
+    named = write_rows(pandas.DataFrame([["好吃", 1, 2]], columns=pandas.Index(["text", ("a", "b"), first])))
+    assert named is not None
+    assert list(json.loads(named)) == ["text", "('a', 'b')", "2026-03-01T00:00:00.000"]
 
 
 @pytest.mark.parametrize(

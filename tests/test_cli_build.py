@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from conftest import ROOT, Built, Command
 
 from builder.cli.build import build
-from builder.cli.build_voice import Voice
+from builder.cli.build_voice import WIDTH, Voice, describe_stage
 from builder.core.config import resolve
+from builder.core.settings import Config, Discriminate, Evaluate, SelfTrain
 from builder.core.wording import counted, plural
 from builder.pages.report.blocks import spoken_seconds
 from builder.pipeline import outcome as previews
@@ -190,20 +192,39 @@ def test_two_manners_of_speaking_are_one_too_many(here: Command) -> None:
 
 
 def test_a_stage_says_how_long_it_took_so_far(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    voice = Voice("people", tmp_path)
+    voice = Voice("people", tmp_path, Config())
     voice.progress(0, 7, "ingest")
-    voice.report("ingest: reading the reviews")
+    voice.report("ingest: reviews")
     voice.stage_ended(Done("ingest", {"reviews": 47_850, "train": 38_000}, 15.6, ran=True))
     voice.progress(1, 7, "annotate")
-    voice.report("annotate: finding words and grammar")
+    voice.report("annotate: words")
     assert capsys.readouterr().err.splitlines() == [
         "1/7 ingest        reading the reviews",
-        "2/7 annotate      finding words and grammar            0 s",
+        "2/7 annotate      finding words and grammar    0 s",
     ]
 
 
+def test_a_stage_says_no_more_than_what_happens_in_it() -> None:
+    shipped, trained = Config(), Config(discriminate=Discriminate(mode="paper"))
+    rules, rounds = Config(profile="rules"), replace(trained, self_train=SelfTrain(variants=("C",)))
+    gold = replace(rules, evaluate=Evaluate(gold="gold.jsonl"))
+
+    def described(config: Config) -> list[str]:
+        lines = [describe_stage(stage.name, config) for stage in STAGES]
+        assert max(map(len, lines)) <= WIDTH
+        return lines[3:6]
+
+    assert described(shipped) == [
+        "judging them by the model", "adding what the model finds", "comparing rules and model",
+    ]  # fmt: skip
+    assert described(trained)[0] == "training a judge"
+    assert described(rounds)[1] == "training on them, in rounds"
+    assert described(rules) == ["no model judges them", "keeping what the rules found", "no labels to score by"]
+    assert described(gold)[2] == "scoring by the labels given"
+
+
 def test_a_program_hears_of_a_stage_as_soon_as_it_is_done(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    voice = Voice("json", tmp_path)
+    voice = Voice("json", tmp_path, Config())
     voice.stage_ended(Done("ingest", {"reviews": 2, "train": 2}, 0.5, ran=True))
     (event,) = map(json.loads, capsys.readouterr().out.splitlines())
     done = {"event": "done", "stage": "ingest", "ran": True, "seconds": 0.5}

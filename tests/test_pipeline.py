@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +19,8 @@ from conftest import Built, Command, ask, contents, settings
 from builder.core.config import Resolved, flat, resolve
 from builder.core.errors import ReleaseError
 from builder.language.lexicon.resources import load_lexicon
-from builder.pipeline import builds, pipeline
+from builder.learning.task import Example
+from builder.pipeline import builds, pipeline, predictions
 from builder.pipeline.builds import Build, named
 from builder.pipeline.pipeline import STAGES
 from builder.pipeline.stages import seed
@@ -162,6 +164,25 @@ def test_a_forced_stage_runs_again_with_all_that_reads_from_it_and_ends_in_the_s
     assert ran(again) == after
     assert contents(again.out) == contents(built.out)
     assert proposals(again.workdir) == proposals(built.workdir)
+
+
+def test_a_judge_that_a_build_trains_is_asked_once_about_each_review(
+    again: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, asked = predictions.classify, list[object]()
+
+    def classify(*given: Any) -> Iterator[predictions.Verdicts]:
+        def heard() -> Iterator[Example]:
+            for example in given[-1]:
+                asked.append(example.id)
+                yield example
+
+        return real(*given[:-1], heard())
+
+    monkeypatch.setattr(predictions, "classify", classify)
+    assert ran(again, until="discriminate", force=("discriminate",)) == ["discriminate"]
+    assert asked
+    assert len(asked) == len(set(asked))
 
 
 def test_a_rerun_leaves_nothing_of_what_it_replaces(built: Built, again: Build, tmp_path: Path) -> None:

@@ -335,23 +335,34 @@ def test_a_name_that_is_no_repository_is_refused(here: Command, release: Path, n
     assert "is no name of a repository" in here("publish", release, "--repo", name).error
 
 
-def test_a_hub_that_gives_no_sign_of_life_is_given_up(
-    here: Command, server: Hub, release: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("kind", ["endless", "slow", "silent"])
+def test_a_hub_that_never_ends_is_given_up(
+    here: Command, server: Hub, release: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     from builder.release import hub as hub_client
 
-    monkeypatch.setattr(hub_client, "PATIENCE", 1.5)
+    monkeypatch.setattr(hub_client, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(hub_client, "PATIENCE", 60.0 if kind == "endless" else 1.5)
     ended = threading.Event()
 
-    def wait(handler: Handler) -> None:
+    def behave(handler: Handler) -> None:
         handler.close_connection = True
-        ended.wait(20)
+        if kind == "silent":
+            ended.wait(20)
+            return
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
+        while not ended.is_set():
+            handler.wfile.write(b" " * 65_536 if kind == "endless" else b" ")
+            ended.wait(0.0 if kind == "endless" else 0.1)
 
-    monkeypatch.setattr(Handler, "do_POST", wait)
+    monkeypatch.setattr(Handler, "do_POST", behave)
+    started = time.monotonic()
     ran = here("publish", release, "--repo", REPOSITORY, "--yes")
     ended.set()
     assert "publishing did not finish" in ran.error
-    assert "timed out" in ran.error
+    reason = {"endless": "over 1 MB", "slow": "did not end within", "silent": "timed out"}[kind]
+    assert reason in ran.error
+    assert time.monotonic() - started < 60
 
 
 def drip(silent: socket.socket) -> None:

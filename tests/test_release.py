@@ -22,6 +22,7 @@ from builder.core.errors import ConfigError, ReleaseError
 from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.rules import load_rules
 from builder.pipeline import pipeline
+from builder.pipeline import release_facts as facts_of_release
 from builder.pipeline.builds import Build
 from builder.pipeline.context import Context
 from builder.pipeline.stages import release as stage
@@ -147,6 +148,38 @@ def test_repackaged_is_a_patch_and_more_reviews_a_minor_version_and_fewer_a_majo
     assert f"| reviews removed | {len(after) - len(before)} | major |" in changes
     for one in (patch, minor, major):
         assert verify(one) == []
+
+
+def test_a_version_that_is_asked_for_twice_is_kept(few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for version in ("1.0.0", ""):
+        made = make(few, tmp_path, release__version=version or "1.0.0", release__date="2025-05-05")
+        before = made.stat().st_mtime_ns, (made / "SHA256SUMS").read_bytes()
+        monkeypatch.setattr(facts_of_release, "verify", looked := Looked())
+        assert make(few, tmp_path, release__version=version) == made
+        assert looked.at == [made], "verified once"
+        assert before == (made.stat().st_mtime_ns, (made / "SHA256SUMS").read_bytes())
+    assert [one.name for one in tmp_path.iterdir()] == ["v1.0.0"]
+    with pytest.raises(ReleaseError, match="this version exists with other content"):
+        make(few, tmp_path, release__version="1.0.0", release__licence="MIT")
+
+
+class Looked:
+    """`verify`, which remembers what it was asked about."""
+
+    def __init__(self) -> None:
+        self.at: list[Path] = []
+
+    def __call__(self, folder: Path) -> list[Any]:
+        self.at.append(folder)
+        return list(verify(folder))
+
+
+def test_who_goes_back_to_earlier_data_gets_the_earlier_release(few: Path, tmp_path: Path) -> None:
+    kept = make(few, tmp_path, release__script="keep")
+    other = make(few, tmp_path, release__script="simplified", release__max_drop=1.0)
+    assert (kept.name, other.name != kept.name) == ("v0.1.0", True)
+    assert make(few, tmp_path, release__script="keep") == kept
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_a_release_that_loses_much_needs_a_reason_that_is_written_down(few: Path, many: Path, tmp_path: Path) -> None:

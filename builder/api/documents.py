@@ -217,12 +217,7 @@ def write_rows(data: object) -> bytes | None:
         ConfigError: it is neither, has no rows, or holds what JSON cannot.
     """
     if is_from(data, "pandas"):
-        frame: Any = data
-        if not hasattr(frame, "columns"):
-            frame = frame.to_frame(frame.name if isinstance(frame.name, str) else "text")
-        if not frame.columns.is_unique:
-            raise ConfigError("two columns of the table have one name", fix="give plain columns")
-        return _write_records(frame.to_dict("records"))
+        return _write_frame(data)
     if is_from(data, "datasets"):
         if isinstance(data, Mapping):
             known = ", ".join(map(str, data))
@@ -234,6 +229,20 @@ def write_rows(data: object) -> bytes | None:
     if (records and all(isinstance(path, (str, os.PathLike)) for path in records)) or data == ():
         return None
     return _write_records(records)
+
+
+def _write_frame(frame: Any) -> bytes:
+    if not hasattr(frame, "columns"):
+        frame = frame.to_frame(frame.name if isinstance(frame.name, str) else "text")
+    if not frame.columns.is_unique:
+        raise ConfigError("two columns of the table have one name", fix="give plain columns")
+    if frame.empty:
+        raise ConfigError("the table has no rows", fix="give one with a review a row")
+    try:
+        text = frame.to_json(orient="records", lines=True, force_ascii=False, date_format="iso", double_precision=15)
+        return str(text).encode()
+    except (ValueError, OverflowError) as error:  # half a character
+        raise ConfigError(f"the table cannot be written as JSON: {error}", fix="give plain columns") from error
 
 
 def _write_records(rows: Sequence[object]) -> bytes:

@@ -107,7 +107,7 @@ def build(
         for folder in made.folders.describe():
             click.echo(f"# {folder.role}: {printable(str(folder.path))} ({folder.digest})")
         return
-    voice = Voice(manner, workdir)
+    voice = Voice(manner, workdir, made.resolved.config)
     last = pipeline.known_stage(until or pipeline.STAGES[-1].name)
 
     def read_inputs() -> list[Preview]:
@@ -144,7 +144,7 @@ def run(
 
     made = builds.changed(builds.remembered(workdir, out), crew(engine, scheduler) | _settings(sets))
     last = pipeline.known_stage(stage)
-    voice = Voice(manner, workdir)
+    voice = Voice(manner, workdir, made.resolved.config)
     forced = (stage,) if force else ()
     voice.ended(pipeline.run(made, last, forced, report=voice.report, progress=voice.progress, ended=voice.stage_ended))
 
@@ -180,7 +180,7 @@ def resume(workdir: Path, out: Path | None, engine: str | None, scheduler: str |
     from builder.pipeline import builds, pipeline
 
     made = builds.changed(builds.remembered(workdir, out), crew(engine, scheduler))
-    voice = Voice(manner, workdir)
+    voice = Voice(manner, workdir, made.resolved.config)
     voice.ended(pipeline.run(made, report=voice.report, progress=voice.progress, ended=voice.stage_ended))
 
 

@@ -25,6 +25,7 @@ from builder.core.settings import DEFAULT_WORKDIR
 from builder.pages.report.blocks import spoken_seconds
 
 if TYPE_CHECKING:
+    from builder.core.settings import Config
     from builder.pipeline.builds import Build
     from builder.pipeline.outcome import Preview
     from builder.pipeline.pipeline import Done
@@ -64,11 +65,52 @@ def counts_text(counts: Mapping[str, object]) -> str:
     )
 
 
+# ---- What happens in a stage
+
+
+def _find_judge(config: Config) -> str:
+    """Who judges in a build: nobody, the model that comes with builder, or one that the build trains."""
+    from builder.language.lexicon.folders import find_folders
+
+    if config.profile == "rules":
+        return "none"
+    if config.discriminate.mode == "paper":
+        return "trained"
+    folders = find_folders(config.lexicons, config.rules, domain=config.domain)
+    return "shipped" if config.rules.convention == "natural" and folders.model else "none"
+
+
+def describe_stage(name: str, config: Config) -> str:
+    """What happens in a stage, for people who know no name of ours."""
+    judge = _find_judge(config)
+    if name == "discriminate":
+        return {"none": "no model judges them", "shipped": "judging them by the model", "trained": "training a judge"}[
+            judge
+        ]
+    if name == "self_train":
+        trains = judge != "none" and set(config.self_train.variants) != {"E"}
+        adds = "keeping what the rules found" if judge == "none" else "adding what the model finds"
+        return "training on them, in rounds" if trains else adds
+    if name == "evaluate":
+        labelled = config.evaluate.gold or config.evaluate.silver
+        compared = "no labels to score by" if judge == "none" else "comparing rules and model"
+        return "scoring by the labels given" if labelled else compared
+    return _DESCRIBED[name]
+
+
+_DESCRIBED = {
+    "ingest": "reading the reviews",
+    "annotate": "finding words and grammar",
+    "seed": "finding triplets by rules",
+    "release": "writing the dataset",
+}
+WIDTH = 28
+"""Characters of the longest description."""
+
+
 # ---- Sentences and events
 
 Manner = Literal["people", "verbose", "quiet", "json"]
-_WIDTH = 36
-"""Characters of the longest description of a stage."""
 
 
 def voice_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -100,8 +142,8 @@ def _chosen_manner(quiet: bool, verbose: bool, json: bool) -> Manner:
 class Voice:
     """Speaks of one build in a manner."""
 
-    def __init__(self, manner: Manner, workdir: Path) -> None:
-        self.manner, self.workdir = manner, workdir
+    def __init__(self, manner: Manner, workdir: Path, config: Config) -> None:
+        self.manner, self.workdir, self.config = manner, workdir, config
         self._started = time.monotonic()
         self._number, self._total, self._name = 0, 0, ""
         if manner in ("quiet", "json"):
@@ -135,9 +177,9 @@ class Voice:
         """A stage begins to run."""
         if self.manner not in ("people", "verbose"):
             return
-        what = line.partition(": ")[2]
+        what = line.partition(": ")[2] if self.manner == "verbose" else describe_stage(self._name, self.config)
         clock = spoken_seconds(time.monotonic() - self._started) if self._number > 1 else ""
-        stage = f"{self._number}/{self._total} {self._name:<13} {what:<{_WIDTH}} {clock}"
+        stage = f"{self._number}/{self._total} {self._name:<13} {what:<{WIDTH}} {clock}"
         click.echo(stage.rstrip(), err=True)
 
     def stage_ended(self, stage: Done) -> None:

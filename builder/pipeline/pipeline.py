@@ -53,7 +53,7 @@ class Stage:
 STAGES: tuple[Stage, ...] = (
     Stage(
         name="ingest",
-        about="reading the reviews",
+        about="files of reviews, checked, hashed, split",
         reads=(),
         writes=("reviews", "rejected"),
         settings=("input.", "ingest."),
@@ -61,7 +61,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         name="annotate",
-        about="finding words and grammar",
+        about="words, parts of speech, dependencies",
         reads=("reviews",),
         writes=("annotations",),
         settings=("annotate.",),
@@ -69,7 +69,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         name="seed",
-        about="finding triplets by rules",
+        about="the rule engine's triplets",
         reads=("annotations",),
         writes=("proposals:rules",),
         settings=("rules.",),
@@ -77,7 +77,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         name="discriminate",
-        about="judging them, if there is a judge",
+        about="the YY / YN / NX judge and its verdicts",
         reads=("proposals:rules",),
         writes=("verdicts",),
         settings=("discriminate.", "seed", "threads", "shard", "profile", "device", "encoder.", "paper."),
@@ -85,7 +85,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         name="self_train",
-        about="adding what models find, if any",
+        about="Algorithm 1, variants A to E",
         reads=("proposals:rules", "verdicts"),
         writes=("training_sets", "proposals:models", "rounds"),
         settings=("self_train.", "seed", "threads", "shard", "profile", "device", "encoder.", "paper."),
@@ -93,7 +93,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         name="evaluate",
-        about="scoring, by labels if there are any",
+        about="scores against gold",
         reads=("proposals:rules", "proposals:models"),
         writes=("metrics",),
         settings=("evaluate.",),
@@ -101,7 +101,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         name="release",
-        about="writing the dataset",
+        about="an immutable, versioned dataset",
         reads=("training_sets", "metrics"),
         writes=("releases",),
         settings=("release.",),

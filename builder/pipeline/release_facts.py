@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -182,55 +182,70 @@ def _split_source(variant: str, last: int, name: str, judge: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Numbering:
-    """A version with its parent and what changed since."""
+    """A version with its parent and what changed since; date and reason come from a release that exists already."""
 
     version: str
     parent: Existing | None
     diff: Diff | None
-
-
-_OF_NUMBER = ("version", "parent", "parent_name", "date", "reason", "change")
-"""Keys of a manifest that say which release it is."""
-_OF_MAKING = ("builder", "config", "signatures", "folders", "files")
-"""Keys that say how it was made; the others say what its data are."""
+    date: str = ""
+    reason: str = ""
 
 
 def settle_version(
     context: Context, folder: Path, content: package.Files, facts: Facts
 ) -> tuple[Path, package.Files, str]:
-    """Where the release goes, with all its files: a directory that holds just these already, the last one where it
+    """Where the release goes, with all its files: the directory that holds just these already, the last one where it
     holds these data and says the same of them, or a version that is free.
     """
-    asked, ours = context.config.release.version, existing(context.out, context.config.release.name)
-    place, digest = context.out / f"v{asked}", package.digest(content)
-    known = [one for one in ours if (one.path == place if asked else _data_digest(one.path) == digest)]
-    found = next((one for one in known if _says(one, facts, content)), None)
-    if found is None and known and not asked and known[-1] is ours[-1] and _says(ours[-1], facts, content, _OF_MAKING):
-        found = ours[-1]
-    if found is not None:
-        return found.path, {}, str(_name(found))
-    if asked and place.exists():
-        fix = "a release is immutable: set release.version to a new one"
-        raise ReleaseError("this version exists with other content", where=str(place), fix=fix)
+    settings = context.config.release
+    asked, ours = settings.version, existing(context.out, settings.name)
+    matching = list(_matching(context, folder, facts, package.digest(content)))
+    for numbering in matching:
+        target, files = context.out / f"v{numbering.version}", _list_files(facts, content, numbering)
+        if _holds(target, files):
+            return target, files, numbering.version
+        if numbering.version == asked:
+            raise ReleaseError(
+                "this version exists with other content",
+                where=str(target),
+                fix="a release is immutable: set release.version to a new one",
+            )
+    is_last = bool(matching) and matching[-1].version == _name(ours[-1])
+    if is_last and not asked and _states_the_same(ours[-1], facts, content):
+        return ours[-1].path, {}, matching[-1].version
     numbering = _next(context, folder, facts)
     _refuse_drop(context, numbering)
-    numbered = replace(facts, version=numbering.version, parent=_name(numbering.parent))
-    numbered = replace(
-        numbered, date=_choose_date(context, manifest(numbered, content)), reason=context.config.release.drop_reason,
-        change=numbering.diff.level if numbering.diff else "first",
-    )  # fmt: skip
-    changed = changes(numbered, numbering.diff, numbering.parent.path if numbering.parent else None)
-    return context.out / f"v{numbering.version}", package.whole(numbered, content, changed), numbering.version
+    undated = replace(facts, version=numbering.version, parent=_name(numbering.parent))
+    numbering = replace(numbering, date=_choose_date(context, manifest(undated, content)))
+    return context.out / f"v{numbering.version}", _list_files(facts, content, numbering), numbering.version
 
 
-def _says(release: Existing, facts: Facts, content: package.Files, ignored: tuple[str, ...] = ()) -> bool:
-    """Whether a release says what this one would, but for its number and what is ignored; a damaged one is an error."""
-    if faults := verify(release.path):
+def _matching(context: Context, folder: Path, facts: Facts, digest: str) -> Iterator[_Numbering]:
+    """The releases that may be this very one: that of the version asked for, or all that hold the same data."""
+    ours, asked = existing(context.out, context.config.release.name), context.config.release.version
+    if asked and (target := context.out / f"v{asked}").exists() and not any(release.path == target for release in ours):
         raise ReleaseError(
-            f"this release is damaged: {faults[0]}", where=str(release.path), fix="remove it, then `builder resume`"
+            "this version exists with other content", where=str(target), fix="set release.version to a new one"
         )
+    for n, release in enumerate(ours):
+        version = str(release.manifest["version"])
+        if version == asked if asked else _data_digest(release.path) == digest:
+            parent = ours[n - 1] if n else None
+            date, reason = (str(release.manifest.get(key, "")) for key in ("date", "reason"))
+            yield _Numbering(version, parent, _diff(parent, version, folder, facts), date, reason)
+
+
+_OF_MAKING = (
+    "builder", "config", "signatures", "folders", "files", "version", "parent", "parent_name", "date", "reason",
+    "change",
+)  # fmt: skip
+"""Keys of a manifest that say how and when a release was made; the others say what its data are."""
+
+
+def _states_the_same(release: Existing, facts: Facts, content: package.Files) -> bool:
+    """Whether a release of the same data says of them what this one would."""
     before, now = dict(release.manifest), parse(manifest(facts, content))
-    return all(before.get(key) == now.get(key) for key in {*before, *now} - {*_OF_NUMBER, *ignored})
+    return all(before.get(key) == now.get(key) for key in {*before, *now} - set(_OF_MAKING))
 
 
 def _next(context: Context, folder: Path, facts: Facts) -> _Numbering:
@@ -242,16 +257,16 @@ def _next(context: Context, folder: Path, facts: Facts) -> _Numbering:
     parent = ours[-1] if ours else None
     change = _diff(parent, settings.version or "this build", folder, facts)
     if settings.version:
-        return _Numbering(settings.version, parent, change)
+        return _Numbering(settings.version, parent, change, reason=settings.drop_reason)
     taken = versions(context.out)
     if parent is None or change is None:
         number = bumped(taken[-1], "minor") if taken else (0, 1, 0)
-        return _Numbering(".".join(map(str, number)), None, None)
+        return _Numbering(".".join(map(str, number)), None, None, reason=settings.drop_reason)
     number = bumped(parent.version, change.level)
     while number in taken:  # a release of another name
         number = bumped(number, "patch")
     version = ".".join(map(str, number))
-    return _Numbering(version, parent, replace(change, after=version))
+    return _Numbering(version, parent, replace(change, after=version), reason=settings.drop_reason)
 
 
 def _diff(parent: Existing | None, version: str, folder: Path, facts: Facts) -> Diff | None:
@@ -279,6 +294,16 @@ def _refuse_drop(context: Context, numbering: _Numbering) -> None:
         )
 
 
+def _list_files(facts: Facts, content: package.Files, numbering: _Numbering) -> package.Files:
+    numbered = replace(
+        facts, version=numbering.version, parent=_name(numbering.parent), date=numbering.date, reason=numbering.reason,
+        change=numbering.diff.level if numbering.diff else "first",
+    )  # fmt: skip
+    return package.whole(
+        numbered, content, changes(numbered, numbering.diff, numbering.parent.path if numbering.parent else None)
+    )
+
+
 def _choose_date(context: Context, undated_manifest: str) -> str:
     """The day of publication: as set, SOURCE_DATE_EPOCH, when this workdir first made this release, or today."""
     if context.config.release.date:
@@ -300,3 +325,12 @@ def _data_digest(release: Path) -> str:
     except OSError:
         return ""
     return sha256("".join(line for line in lines if line[66:].startswith("data/")).encode())
+
+
+def _holds(target: Path, files: package.Files) -> bool:
+    """Whether an existing release is this very one; a damaged one is an error."""
+    if faults := verify(target):
+        raise ReleaseError(
+            f"this release is damaged: {faults[0]}", where=str(target), fix="remove it, then `builder resume`"
+        )
+    return (target / "SHA256SUMS").read_bytes() == files["SHA256SUMS"]

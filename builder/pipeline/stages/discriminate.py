@@ -11,7 +11,7 @@ verdicts are rows of `verdicts` under the source `discriminator`.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ from builder.learning.task import DiscriminatorConfig, Example, Judge, JudgedRev
 from builder.models import kinds
 from builder.pipeline import judging, predictions
 from builder.pipeline.context import Context
-from builder.pipeline.judging import list_examples, stream_examples
+from builder.pipeline.judging import KnownVerdicts, list_examples, stream_examples
 from builder.pipeline.predictions import save_proposals
 from builder.store import db, reviews, runs, triplets
 
@@ -105,21 +105,22 @@ def _run_classifier(context: Context) -> runs.Counts:
             fix="check the language of the reviews, or add more",
         )
     judge = _train(context, judged, shown)
-    agreement = _measure_agreement(context, judge, judged["valid"], shown)
+    answers = _classify(context, judge, judged["valid"], shown)
+    known = _known_verdicts(judged["valid"], answers)
     with db.atomic(connection):
         triplets.drop_sources(connection, "discriminator")
         source = triplets.source(connection, judging.NAME, "discriminator", judge.digest)
         for split in ("train", "valid", "test"):
             progress = predictions.CharacterProgress(shown, reviews.characters(connection, split, rules))
             proposed = triplets.proposed(connection, rules, split)
-            judging.judge_stored(context, judge, source, proposed, progress)
+            judging.judge_stored(context, judge, source, proposed, progress, known)
     shown.close()
     labels = triplets.label_counts(connection, source)
     return {
         "judged": sum(labels.values()),
         **labels,
         "trained on": sum(len(review.verdicts) for review in judged["train"]),
-        "agreement": agreement,
+        "agreement": _measure_agreement(judged["valid"], answers),
     }
 
 
@@ -144,14 +145,27 @@ def _train(context: Context, judged: Mapping[str, list[JudgedReview]], shown: Mo
     return train_once(unique, checkpoints, folder, config.device, train)
 
 
-def _measure_agreement(context: Context, judge: Judge, items: list[JudgedReview], shown: ModelBar) -> float:
-    """Share of the valid split's YY, YN and NX items (of which the YY are the rules' own) that get their label."""
+def _classify(context: Context, judge: Judge, items: list[JudgedReview], shown: ModelBar) -> list[predictions.Verdicts]:
     progress = predictions.CharacterProgress(shown, sum(len(review.text) for review in items))
     examples = [Example(review.id, review.text, tuple(triplet for triplet, _ in review.verdicts)) for review in items]
-    answers = predictions.classify(context, judge, judging.folder_of(context), progress, examples)
+    return list(predictions.classify(context, judge, judging.folder_of(context), progress, examples))
+
+
+def _measure_agreement(items: list[JudgedReview], answers: list[predictions.Verdicts]) -> float:
+    """Share of the valid split's YY, YN and NX items (of which the YY are the rules' own) that get their label."""
     right = [
         label == due
         for review, labels in zip(items, answers, strict=True)
         for (label, _), (_, due) in zip(labels, review.verdicts, strict=True)
     ]
     return round(sum(right) / max(1, len(right)), 4)
+
+
+def _known_verdicts(items: Sequence[JudgedReview], answers: Sequence[predictions.Verdicts]) -> KnownVerdicts:
+    """The verdicts on the rules' own triplets, which stand first among those that were judged: nobody need be asked
+    about them again.
+    """
+    return {
+        review.id: labels[: sum(due == "YY" for _, due in review.verdicts)]
+        for review, labels in zip(items, answers, strict=True)
+    }
