@@ -170,7 +170,8 @@ def export(
     written = export_release(release, name, target, splits, cast("Opinion", opinion), without_empty)
     for split in written:
         click.echo(
-            f"{target / split.file}: {counted(split.reviews, 'review')}, {split.labels:,} labels{_exceptions([split])}"
+            f"{target / split.file}: {counted(split.reviews, 'review')}, {counted(split.labels, 'label')}"
+            f"{_exceptions([split])}"
         )
     click.echo(f"{target}: {counted(sum(split.labels for split in written), 'label')}{_exceptions(written)}")
 
