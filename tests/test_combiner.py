@@ -116,5 +116,7 @@ def test_what_is_improbable_is_not_weighed() -> None:
 def test_a_combiner_comes_back_from_what_a_file_keeps() -> None:
     combiner = weigh(offset=1.0, ruled=0.5, polarity=2.0, pair_here=0.25)
     assert Combiner.read(combiner.kept) == combiner
+    before = {name: weight for name, weight in combiner.kept.items() if not name.startswith("marked")}
+    assert Combiner.read(before).kept == before, "a file of a reader without markers"
     with pytest.raises(KeyError):
         Combiner.read({"offset": 1.0, "POS": 1.0})

@@ -135,8 +135,9 @@ class Combiner:
 
     @property
     def kept(self) -> dict[str, float]:
-        """What a file holds of it."""
-        return {"offset": self.offset, **dict(zip(NAMES, self.weights, strict=True))}
+        """What a file holds of it: of markers nothing where they weigh nothing, as before there were any."""
+        named = zip(NAMES, self.weights, strict=True)
+        return {"offset": self.offset, **{name: own for name, own in named if own or name not in _OF_MARKERS}}
 
     def read_review(self, ruled: Sequence[Triplet], reading: TextReading) -> tuple[Numbers, list[Proposal]]:
         """Of the rules' triplets the chances of YY, YN and NX [n, 3], and the proposals with their chances."""
