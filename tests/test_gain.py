@@ -239,6 +239,7 @@ def test_a_label_of_any_length_and_equal_ones_are_named_by_their_own_rows(tmp_pa
     labels = read_labels(table)
     assert [label.where for label in labels.left_out] == ["row 11", "row 12", "row 13"]
     assert all(len(label.label) < 70 for label in labels.left_out)
+    assert labels.left_out[-1].label == "這一句話不在評論裡這 … 不在評論裡 香 POS", "its opinion is shown in whole"
     assert [row["text"] for row in labels.rows][-1] == "甜點不錯" and "wrong" not in labels.rows[-1]
 
 
