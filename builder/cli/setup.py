@@ -51,7 +51,7 @@ def config(key: str | None, preset: str | None, as_json: bool) -> None:
     if key is not None and preset:
         raise click.UsageError("--preset lists settings: leave out KEY")
     others = {"builder augment METHOD": AugmentSettings}
-    if key is not None and not as_json:
+    if key and not as_json and not preset:
         click.echo("\n".join(explain(key, others)))
         return
     headers = ["command", "key", *(["value", "from"] if preset else ["default", "values", "meaning"])]

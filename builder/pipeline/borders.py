@@ -31,7 +31,7 @@ def move_borders(triplet: Triplet, text: str, wanted: ReleaseSettings, others: I
         of_another = text[match.end() : triplet.aspect.start].endswith("的")  # 這家店的湯頭: the shop is pointed at
         first = first if of_another else match.end()
     if wanted.lead == "clause":
-        start = _find_lead(text, start, [triplet, *others])
+        start = _find_lead(text, start, aspect, [triplet, *others])
     if wanted.particles == "add":
         while end < len(text) and text[end] in _PARTICLES and not _is_in(aspect, end):
             end += 1
@@ -47,15 +47,16 @@ def move_borders(triplet: Triplet, text: str, wanted: ReleaseSettings, others: I
     )
 
 
-def _find_lead(text: str, start: int, triplets: Iterable[Triplet]) -> int:
+def _find_lead(text: str, start: int, aspect: Element, triplets: Iterable[Triplet]) -> int:
     """Where what leads to an opinion begins: behind the mark, or the aspect or opinion of a triplet, before it."""
     elements = (own for one in triplets for own in (one.aspect, one.aspect_full, one.opinion, one.opinion_full))
     lowest = max((end for own in elements for _, end in own.spans if end <= start), default=0)
     first = start
-    while first > lowest and text[first - 1].isalnum():
+    while first > lowest and text[first - 1].isalnum() and not _is_in(aspect, first - 1):
         first -= 1
-    while lowest == first < start and text[first] in _PARTICLES:  # they belong to what stands before
-        first += 1
+    if 0 < first == lowest:
+        while first < start and text[first] in _PARTICLES:  # they belong to what stands before
+            first += 1
     return first
 
 
