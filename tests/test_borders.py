@@ -50,6 +50,38 @@ def test_particles_are_dropped_behind_the_opinion_alone() -> None:
     assert unpointed.aspect_full.text == "面"
 
 
+@pytest.mark.parametrize(
+    ("text", "aspect", "opinion", "other", "full"),
+    [
+        ("味道真的很讚啊我推薦的麵", "麵", "推薦", ("味道", "讚", "真的很讚"), "我推薦"),
+        ("味道真的很讚的啊我推薦的麵", "麵", "推薦", ("味道", "讚", "真的很讚"), "我推薦"),
+        ("每道菜都好吃又便宜", "菜", "便宜", ("菜", "好吃", "好吃"), "又便宜"),
+        ("湯和麵真的很好吃", "湯", "好吃", ("麵", "好吃", "很好吃"), "真的很好吃"),
+    ],
+)
+def test_a_lead_takes_in_nothing_of_another_triplet(
+    text: str, aspect: str, opinion: str, other: tuple[str, str, str], full: str
+) -> None:
+    triplet = mark(text, aspect, aspect, opinion, opinion)
+    others = [triplet, mark(text, other[0], *other)]
+    assert move_borders(triplet, text, ReleaseSettings(lead="clause"), others).opinion_full.text == full
+
+
+@pytest.mark.parametrize(
+    ("full", "aspect", "due"),
+    [
+        ("這家店的湯頭", "湯頭", "這家店的湯頭"),
+        ("每道菜", "菜", "每道菜"),
+        ("某家麵", "麵", "某家麵"),
+        ("這家的湯頭", "湯頭", "湯頭"),
+        ("這碗大麵", "麵", "大麵"),
+    ],
+)
+def test_a_pointer_stays_where_it_points_at_something_else(full: str, aspect: str, due: str) -> None:
+    triplet = mark(f"{full}很讚", aspect, full, "讚", "很讚")
+    assert move_borders(triplet, f"{full}很讚", ReleaseSettings(modifiers="unpointed")).aspect_full.text == due
+
+
 def test_a_form_in_several_parts_stays() -> None:
     text = "麵真的不會太鹹啊"
     parts = Element.at(text, [(3, 4), (6, 7)])

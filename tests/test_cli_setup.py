@@ -53,16 +53,44 @@ def test_init_writes_over_nothing_unless_it_is_told_to(here: Command, tmp_path: 
 def test_config_explains_a_setting(here: Command) -> None:
     (row,) = json.loads(here("config", "rules.convention", "--json").out)
     assert row["default"] == '"natural"' and row["values"] == '"natural", "paper", "described"'
-    assert row["meaning"].startswith("`natural` labels sensibly; ")
-    assert "synonym.rate " in here("config", "synonym.rate").out, "augmentation has settings, too"
+    assert row["command"] == "builder build" and row["meaning"].startswith("`natural` labels sensibly; ")
+    first, *lines = here("config", "rules.convention").out.splitlines()
+    assert first.startswith("rules.convention: `natural` labels sensibly; ")
+    assert lines == [
+        '  value    "natural", "paper", "described"',
+        '  default  "natural"',
+        '  in TOML  [rules] convention = "natural"',
+        "  or       builder build --set rules.convention='\"natural\"'",
+    ]
+
+
+def test_config_tells_the_settings_of_several_commands_apart(here: Command) -> None:
+    assert here("config", "synonym.rate").out.splitlines()[1:] == [
+        "  value    a number",
+        "  default  0.15",
+        "  set it   builder augment METHOD --set synonym.rate=0.15",
+    ]
+    lines = here("config", "seed").out.splitlines()
+    assert [line for line in lines if "--set" in line] == [
+        "  or       builder build --set seed=13",
+        "  set it   builder augment METHOD --set seed=13",
+    ]
+    rows = json.loads(here("config", "seed", "--json").out)
+    assert [(row["command"], row["values"]) for row in rows] == [
+        ("builder build", "a whole number"),
+        ("builder augment METHOD", "a whole number"),
+    ]
+    assert "  value    a list of texts" in here("config", "self_train.variants").out.splitlines()
 
 
 def test_config_lists_all_settings_or_those_of_a_section(here: Command) -> None:
     listing = here("config").out
     assert [fact.key for fact in setting_facts(Config) if f"\n{fact.key} " not in listing] == []
-    lines = here("config", "release").out.splitlines()[2:]
-    assert any(line.startswith("release.licence ") for line in lines)
-    assert all(line.startswith("release.") for line in lines)
+    heading, _, *lines = here("config", "release").out.splitlines()
+    assert heading == "builder build: What is written under releases/."
+    assert any(line.startswith("  release.licence ") for line in lines)
+    assert all(line.startswith("  release.") for line in lines)
+    assert {row["key"].partition(".")[0] for row in json.loads(here("config", "release", "--json").out)} == {"release"}
     refused = here("config", "release", "--preset", "iws-2024")
     assert refused.code == 2 and "leave out KEY" in refused.err and not refused.out
 
@@ -73,11 +101,17 @@ def test_config_lists_all_settings_or_those_of_a_section(here: Command) -> None:
         ("relase.licence", "did you mean release.licence? "),
         ("convention", "did you mean rules.convention? "),
         ("realease", "did you mean release? "),
+        ("synonim.rate", "did you mean synonym.rate? "),
         ("x", ""),
     ],
 )
 def test_config_suggests_the_setting_that_was_meant(here: Command, key: str, hint: str) -> None:
     assert here("config", key).error == f"unknown setting '{key}'; {hint}`builder setup config` lists all"
+
+
+def test_config_answers_for_a_setting_of_earlier_versions_as_a_build_does(here: Command) -> None:
+    said = "leave it out: a version follows from the changes, or is `release.version`"
+    assert here("config", "release.bump").error == f"unknown setting 'release.bump'; {said}"
 
 
 # ---- doctor

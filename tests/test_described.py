@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from functools import cache
 
@@ -185,6 +186,20 @@ def test_a_conjunct_of_a_conjunct_shares_the_opinion_and_a_pronoun_does_not() ->
     assert [pair.aspect.word for pair in expanded] == ["水餃", "雞湯", "豆花"]
     assert [pair.conjunct_of.word if pair.conjunct_of else "" for pair in expanded] == ["", "水餃", "雞湯"]
     assert expanded[2].path == ("↑conj", "↑conj", "↑nsubj")
+
+
+def test_a_wide_tree_is_paired_in_time() -> None:
+    """Ten thousand words below one: around each opinion all of them would be looked through again."""
+    size = 10_000
+    tokens = [Token(i, i + 1, "ADJ", 0 if i else -1, "conj") for i in range(size + 2)]
+    tokens.append(Token(size + 2, size + 3, "NOUN", size + 1, "nsubj"))
+    opinions = [Mention(i, i + 1, "好", i, i, i) for i in range(1, size + 1)]
+    aspect = Mention(size + 2, size + 3, "麵", size + 2, size + 2, size + 2)
+    words = DescribedWords("好" * (size + 2) + "麵", Tree(tokens), opinions, [aspect])
+    begun = time.process_time()
+    pairs = pair_by_shortest_path(words, [0] * len(tokens))
+    assert time.process_time() - begun < 5
+    assert len(pairs) == size and {len(pair.path) for pair in pairs} == {3}
 
 
 @pytest.mark.parametrize(

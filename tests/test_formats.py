@@ -92,6 +92,14 @@ def row(review: Labelled) -> ReviewRow:
 LOSSLESS = ("semeval", "label-studio", "doccano", "argilla")
 
 
+UNREAD = {"csv", "xlsx", "paper", "paper-open", "bio-chars"}
+"""Formats whose reader, where there is one, makes no `Labelled`."""
+
+
+def test_every_format_is_read_back_or_known_not_to_be() -> None:
+    assert set(FORMATS) == UNREAD | READERS.keys() and not UNREAD & READERS.keys()
+
+
 @pytest.mark.parametrize("name", READERS)
 @given(listed=reviews())
 def test_a_review_comes_back_with_all_its_labels_or_is_left_out_and_counted(name: str, listed: list[Labelled]) -> None:

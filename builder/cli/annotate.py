@@ -25,7 +25,7 @@ from builder.core.wording import counted
     "--order",
     default="pool",
     type=choice("pool", "uncertain"),
-    help="As drawn, by chance, or first what the systems are least sure of.",
+    help="pool: as drawn, by chance; uncertain: first where the systems are least sure.",
 )
 @option("--host", default="127.0.0.1", help="Address to serve on; another than this machine's needs passwords.")
 @option("--origin", default="", help="Address that people open where a proxy brings HTTPS: https://labels.example.org.")

@@ -13,8 +13,17 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from builder.cli.build import ENGINE, PRESET, SCHEDULER, WORKDIR
-from builder.cli.options import PATH, choice, device_option, option, preset_settings, set_option, with_preset_options
+from builder.cli.build import ENGINE, SCHEDULER, WORKDIR
+from builder.cli.options import (
+    PATH,
+    choice,
+    device_option,
+    option,
+    preset_option,
+    preset_settings,
+    set_option,
+    with_preset_options,
+)
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
@@ -47,7 +56,7 @@ if TYPE_CHECKING:
 @ENGINE
 @SCHEDULER
 @WORKDIR
-@PRESET
+@preset_option("other options")
 @set_option("synonym.rate=0.3")
 @option("--show-config", is_flag=True, help="Print the method's settings, with where each came from, and stop.")
 @click.pass_context
@@ -176,7 +185,12 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
     default=0.1,
     help="Share of the training texts that chooses the epoch; with 0 the last epoch counts.",
 )
-@option("--valid-count", type=click.IntRange(0), default=0, help="So many texts instead of a share; not with --valid.")
+@option(
+    "--valid-count",
+    type=click.IntRange(0),
+    default=0,
+    help="So many of the training texts instead of a share; not with --valid.",
+)
 @option("--split", default="test", help="Split of a release given as --test.")
 @option(
     "--methods",
@@ -191,7 +205,7 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
     help="lstm, cnn, rnn, bert, deberta, fastlcf; bilstm-crf, seq2seq, bert-ftc, de-cnn, bert-pt; tagger (aste). "
     "NAME=BASE loads an encoder; NAME:key=value changes its training, as in lstm:rate=1e-3.",
 )
-@set_option("synonym.rate=0.3")
+@set_option("synonym.rate=0.3", of="the methods")
 @option("--seeds", type=click.IntRange(1, 100), default=5, help="Trainings of each model on each set, a seed each.")
 @option("--seed", type=click.IntRange(0), default=1, help="The first seed; that of methods and t-SNE too.")
 @option(
@@ -221,8 +235,13 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
     is_flag=True,
     help="Instead: where the sets lie in the features of a model trained on the source (t-SNE, hulls, skewness).",
 )
-@option("--workdir", type=PATH, default="bench", help="Where all is kept; the same command goes on there.")
-@PRESET
+@option(
+    "--workdir",
+    type=PATH,
+    default="bench",
+    help="Where trainings, tables and figures are kept; the same command goes on there.",
+)
+@preset_option("other options")
 @click.pass_context
 def bench(context: click.Context, /, shift: bool, preset: str | None, **options: Any) -> None:
     """Measure what an augmentation is worth.

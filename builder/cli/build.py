@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from builder.cli.build_voice import Manner, Voice, counts_text, plain_counts, put_stages, voice_options
-from builder.cli.options import DOMAINS, FORMAT, PATH, choice, option, put_rows, set_option
+from builder.cli.options import DOMAINS, FORMAT, PATH, choice, option, preset_option, put_rows, set_option
 from builder.core.settings import DEFAULT_WORKDIR, Config
 
 if TYPE_CHECKING:
@@ -23,11 +23,9 @@ WORKDIR = option(
 OUT = option("--out", type=PATH, default=Path("releases"), help="Where releases go.")
 SAME_OUT = option("--out", type=PATH, help="Where releases go from now on; as before if not given.")
 CONFIG = option("--config", type=PATH, help="TOML file with settings; see `builder build --show-config`.")
-PRESET = option(
-    "--preset", metavar="NAME", help="Settings of a paper, which --config and --set override; see the guide."
-)
+PRESET = preset_option("--config and --set")
 SET = set_option("self_train.iterations=1")
-DOMAIN = option("--domain", metavar="NAME", help=f"What the reviews are about: {DOMAINS}.")
+DOMAIN = option("--domain", metavar="NAME", help=f"What the reviews are about, restaurant if not given: {DOMAINS}.")
 ENGINE = option(
     "--engine",
     type=choice("local", "dask"),

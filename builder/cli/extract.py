@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 @option("--input", "source", type=PATH, help="File of texts; - reads standard input.")
 @option("--output", "target", type=PATH, help="File to write; - writes JSON lines to standard output.")
 @option(
-    "--format", "shape", type=choice("jsonl", "csv", "table"), help="How to write it: as --output ends, else a table."
+    "--format",
+    "shape",
+    type=choice("jsonl", "csv", "table"),
+    help="How to write it: by the ending of --output; a table without it.",
 )
 @json_option(value="jsonl")
 @option("--text-column", help="Column with the text; guessed if not given.")

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from builder.cli.build import PRESET, WORKDIR
+from builder.cli.build import WORKDIR
 from builder.cli.build_voice import in_workdir
-from builder.cli.options import AS_JSON, choice, option, put_rows, put_table, with_preset_options
+from builder.cli.options import AS_JSON, choice, option, preset_option, put_rows, put_table, with_preset_options
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
@@ -87,10 +87,13 @@ def _list_pools(workdir: Path, as_json: bool) -> None:
 @option("--model", help="Model to ask; its labels are stored under this name.")
 @POOL
 @option(
-    "--batch", default=1, type=click.IntRange(1, 50), help="Candidates of a review in a request; the paper has one."
+    "--batch",
+    default=1,
+    type=click.IntRange(1, 50),
+    help="Candidates of a review in a request; the paper asks one by one.",
 )
 @option("--endpoint", required=True, help="Address of an OpenAI-compatible server, such as https://api.openai.com/v1.")
-@option("--key-env", default="OPENAI_API_KEY", help="Environment variable with the key; no option takes it.")
+@option("--key-env", default="OPENAI_API_KEY", help="Environment variable with the key; the key itself is no option.")
 @option("--concurrency", default=8, type=click.IntRange(1, 256), help="Requests at a time.")
 @option("--retries", default=5, type=click.IntRange(0, 20), help="Further tries of a request that fails.")
 @option("--timeout", default=60.0, type=click.FloatRange(0.1), help="Seconds for one request.")
@@ -104,7 +107,7 @@ def _list_pools(workdir: Path, as_json: bool) -> None:
 @option("--max-tokens", type=click.IntRange(0), help="Ask nothing if it may take more tokens.")
 @option("--yes", is_flag=True, help="Do not ask before spending.")
 @WORKDIR
-@PRESET
+@preset_option("other options")
 @click.pass_context
 def judge(
     context: click.Context, /, endpoint: str, pool_id: str | None, key_env: str, concurrency: int, retries: int,
@@ -185,7 +188,7 @@ _SHOWN = 5
 @option(
     "--workdir",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Whose words and rules are used; without --gold also its pools and audits.",
+    help="Working directory whose words and rules are used; without --gold also its pools and audits.",
 )
 @option("--pool", help="A pool or an audit of --workdir; all of them if not given.")
 @option("--domain", help="A domain, or the folder of a pack; that of --workdir, or restaurant, if not given.")
@@ -275,7 +278,7 @@ def _print_gain(measured: MeasuredGain, splits: int, as_json: bool) -> None:
         options = " ".join(f"--set release.{setting}={value}" for setting, value in borders.settings)
         click.echo(
             f"your labels begin and end elsewhere: `{options}`; exact F1 of the longest forms rises from "
-            f"{borders.before:.1f} to {borders.after:.1f}"
+            f"{borders.before:.1f} to {borders.after:.1f} on these same reviews; less on others"
         )
 
 

@@ -23,7 +23,7 @@ from builder.core.wording import counted
 
 PATH = click.Path(path_type=Path)
 NAMES = "auto, cpu, cuda, cuda:1 or mps"
-DOMAINS = "restaurant (default), laptop, hotels, none (the words of any review), or the folder of a domain pack"
+DOMAINS = "restaurant, laptop, hotels, none (the words of any review), or the folder of a domain pack"
 
 
 def option(*names: str, **settings: Any) -> Callable[[click.decorators.FC], click.decorators.FC]:
@@ -37,10 +37,16 @@ def choice(*names: str) -> click.Choice[str]:
     return click.Choice(names)
 
 
-def set_option(example: str) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    """`--set` of one setting; `example` stands in its help."""
-    about = f"One setting, for example {example} (repeatable)."
+def set_option(example: str, of: str = "") -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """`--set` of one setting; `example` stands in its help, and `of` says whose settings it sets."""
+    about = f"One setting{of and f' of {of}'}, for example {example} (repeatable)."
     return option("--set", "sets", multiple=True, metavar="KEY=VALUE", help=about)
+
+
+def preset_option(others: str) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """`--preset`; `others` names what overrides it."""
+    about = f"Settings of a paper, which {others} override; see the guide."
+    return option("--preset", metavar="NAME", help=about)
 
 
 def device_option(about: str) -> Callable[[click.decorators.FC], click.decorators.FC]:
@@ -158,9 +164,12 @@ OUTPUT = option("--output", "target", type=PATH, help="Write all rows to a .csv,
 LIMIT = option(
     "--limit", type=click.IntRange(min=1), help="At most so many rows; 1000 if printed, all if written to a file."
 )
-SAMPLES = option("--samples", type=click.IntRange(0, 100_000), default=1000, help="Samples for the intervals; 0: none.")
+SAMPLES = option(
+    "--samples", type=click.IntRange(0, 100_000), default=1000, help="Bootstrap samples for 95% intervals; 0: none."
+)
+"""How many samples 95% intervals by the bootstrap come from."""
 SEED = option("--seed", type=click.IntRange(0), default=13, help="Seed of the samples.")
-"""Of 95% intervals by the bootstrap."""
+"""What those samples are drawn by."""
 PRINTED = 1000
 """Rows that are printed if nobody says how many."""
 _ENDINGS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".ndjson": "ndjson", ".jsonl": "ndjson", ".txt": "table"}

@@ -45,17 +45,29 @@ def config(key: str | None, preset: str | None, as_json: bool) -> None:
     --show-config` says what is set, and where.
     """
     from builder.augment.settings import AugmentSettings
-    from builder.pipeline.setup import list_settings, preset_rows
+    from builder.core.files import written_value
+    from builder.pipeline.setup import explain, list_settings, preset_rows
 
     if key is not None and preset:
         raise click.UsageError("--preset lists settings: leave out KEY")
-    rows = list(preset_rows(preset) if preset else list_settings(key or "", AugmentSettings))
-    headers = ["command", "key", "value", "from"] if preset else ["key", "default", "values", "meaning"]
+    others = {"builder augment METHOD": AugmentSettings}
+    if key and not as_json and not preset:
+        click.echo("\n".join(explain(key, others)))
+        return
+    headers = ["command", "key", *(["value", "from"] if preset else ["default", "values", "meaning"])]
+    listed = (
+        (command, fact.key, written_value(fact.default), fact.values, fact.sentence)
+        for command, fact in ([] if preset else list_settings(key or "", others))
+    )
+    rows: list[tuple[str, ...]] = list(preset_rows(preset) if preset else listed)
     if as_json:
         put_rows(headers, rows, "json", limit=len(rows))
         return
-    widths = [None, 24, 24, 60] if sys.stdout.isatty() and not preset else None
-    put_table(rows, headers, maxcolwidths=widths, disable_numparse=True)
+    if preset:
+        put_table(rows, headers, disable_numparse=True)
+        return
+    widths = [None, 24, 24, 60] if sys.stdout.isatty() else None
+    put_table([row[1:] for row in rows], headers[1:], maxcolwidths=widths, disable_numparse=True)
 
 
 @click.command()

@@ -306,8 +306,8 @@ class ReleaseSettings:
     """What stands before an opinion in `opinion_full`: keep what was found, or take all back to the aspect or the mark
     before it (還是一直都很好吃). What people labelled stays."""
     particles: Literal["keep", "add", "drop"] = "keep"
-    """Particles behind an opinion in `opinion_full` (好吃啊, 大的): as they were found, always, or never. What people
-    labelled stays."""
+    """Particles behind an opinion in `opinion_full` (好吃啊, 大的): as they were found, all taken in (`add`), or
+    without 的 and 了 (`drop`). What people labelled stays."""
     min_confidence: float = 0.0
     """Leave out triplets of a lower calibrated confidence; those without a confidence stay. Variant E has left out by
     then what does not pay for F1; more makes a release more precise, and smaller."""

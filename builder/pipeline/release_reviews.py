@@ -80,12 +80,15 @@ def build_row(
     known = provenance(context.connection, review.id) if stored else {}
     kept: _Kept = []
     dropped: list[Rejection] = []
+    others = [one.triplet for one in stored]
     for candidate in sorted(stored, key=lambda triplet: _precedence(triplet, known)):
         origin = known.get(candidate.id, _UNKNOWN)
         id_ = f"{key}:{candidate.id & (1 << triplets.BITS) - 1:08x}"
         doubt = None if labelled else _doubt(context, origin) or _whole(context, categories, candidate.triplet, origin)
-        said = candidate.triplet if labelled else _as_wanted(context, categories, review, candidate.triplet, origin)
-        placed = said if shown.text == review.text else to_view(said, shown)
+        wanted = candidate.triplet
+        if not labelled:
+            wanted = _as_wanted(context, categories, review, wanted, origin, others)
+        placed = wanted if shown.text == review.text else to_view(wanted, shown)
         released = doubt or (_release(shown.text, placed, annotation, masked, text) if placed else _UNSEEN)
         reason = released if isinstance(released, tuple) else _conflict(kept, released)
         if reason is not None:
@@ -151,11 +154,16 @@ def is_passable(category: str | None) -> bool:
 
 
 def _as_wanted(
-    context: Context, categories: Categories, review: Review, triplet: Triplet, origin: Provenance
+    context: Context,
+    categories: Categories,
+    review: Review,
+    triplet: Triplet,
+    origin: Provenance,
+    others: Sequence[Triplet],
 ) -> Triplet:
     """The triplet with the borders that the release wants, and the polarity for what is just good enough."""
     wanted = context.config.release
-    moved = move_borders(triplet, review.text, wanted)
+    moved = move_borders(triplet, review.text, wanted, others)
     if wanted.passable == "keep" or not is_passable(origin.opinion_category or categories.opinion(moved.opinion.text)):
         return moved
     return replace(moved, polarity=wanted.passable, valence=_PASSABLE_VALENCES[wanted.passable])
@@ -184,11 +192,11 @@ def _conflict(kept: _Kept, triplet: Triplet) -> tuple[str, str] | None:
     return None
 
 
-def _describe(i: str, categories: Categories, triplet: Triplet, known: Provenance) -> Released:
+def _describe(public: str, categories: Categories, triplet: Triplet, known: Provenance) -> Released:
     """What the release says of a triplet. A category that the rule did not record comes from the lexicon."""
     aspect = known.aspect_category or categories.aspect(triplet.aspect.text)
     return Released(
-        i, known.sources, known.verdict, aspect, known.opinion_category or categories.opinion(triplet.opinion.text)
+        public, known.sources, known.verdict, aspect, known.opinion_category or categories.opinion(triplet.opinion.text)
     )
 
 

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import textwrap
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import groupby
@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Literal
 
 from builder import __version__
-from builder.core.config import preset_commands, read_preset
+from builder.core.config import GONE, preset_commands, read_preset
 from builder.core.errors import DISTRIBUTION, BuilderError, ConfigError, did_you_mean, install_command
 from builder.core.files import written_value
 from builder.core.settings import Config
@@ -208,12 +208,18 @@ class SettingFacts:
     name: str
     default: object
     choices: tuple[object, ...]
+    kind: str
     sentence: str
 
     @property
     def key(self) -> str:
         """The dotted key, as `--set` takes it."""
         return self.section + self.name
+
+    @property
+    def values(self) -> str:
+        """All values, or what kind of value it takes."""
+        return ", ".join(map(written_value, self.choices)) or self.kind
 
 
 def field_sentences(cls: type) -> dict[str, str]:
@@ -235,7 +241,8 @@ def setting_facts(cls: type, section: str = "") -> Iterator[SettingFacts]:
         hint = hints[field.name]
         if not dataclasses.is_dataclass(hint):
             choices = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
-            yield SettingFacts(section, field.name, default_of(field), choices, sentences.get(field.name, ""))
+            kind = _KINDS.get(typing.get_origin(hint) or hint, "")
+            yield SettingFacts(section, field.name, default_of(field), choices, kind, sentences.get(field.name, ""))
     for field in dataclasses.fields(cls):
         hint = hints[field.name]
         if isinstance(hint, type) and dataclasses.is_dataclass(hint) and field.name != "given":
@@ -260,6 +267,11 @@ def default_of(field: dataclasses.Field[object]) -> object:
     return field.default_factory()
 
 
+_KINDS: dict[object, str] = {
+    int: "a whole number", float: "a number", str: "text", bool: "true or false", tuple: "a list of texts",
+}  # fmt: skip
+
+
 _HEAD = """\
 # Settings of builder. Each line shows a default; remove its # to change the value.
 # Use it:  builder build reviews.csv --config {name}
@@ -279,24 +291,63 @@ def commented_settings(name: str) -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def list_settings(key: str, others: type) -> Iterator[tuple[str, str, str, str]]:
-    """Key, default, all values where there is a list of them, and sentence: of that `key`, or of all in that section,
-    or of every setting of a build where it is empty.
+def list_settings(key: str, others: Mapping[str, type]) -> list[tuple[str, SettingFacts]]:
+    """The command and the facts of the setting `key`, or of all in that section, or of every setting of a build where
+    it is empty.
 
-    `others`: the settings of another command, which are known by their keys. ConfigError for a key that there is not.
+    `others`: the settings of other commands than `builder build`. ConfigError for a key that there is not.
     """
-    known = [*setting_facts(Config), *(setting_facts(others) if key else ())]
-    found = [fact for fact in known if key in ("", fact.key) or fact.section == f"{key}."]
-    if not found:
-        names = [fact.key for fact in setting_facts(Config)]
-        ending = [name for name in names if name.rpartition(".")[2] == key]
-        sections = {name.partition(".")[0] for name in names if "." in name}
-        near = did_you_mean(key, sections) or did_you_mean(key, names)
-        hint = f"did you mean {ending[0]}? " if ending else near
-        raise ConfigError(f"unknown setting {key!r}", fix=f"{hint}`builder setup config` lists all")
-    for fact in found:
-        choices = ", ".join(map(written_value, fact.choices))
-        yield fact.key, written_value(fact.default), choices, fact.sentence
+    facts = [("builder build", fact) for fact in setting_facts(Config)]
+    if key:
+        facts += [(command, fact) for command, cls in others.items() for fact in setting_facts(cls)]
+    chosen = [(command, fact) for command, fact in facts if key in ("", fact.key) or fact.section == f"{key}."]
+    if not chosen:
+        raise ConfigError(f"unknown setting {key!r}", fix=GONE.get(key) or _hint(key, [fact for _, fact in facts]))
+    return chosen
+
+
+def _hint(key: str, facts: list[SettingFacts]) -> str:
+    names = [fact.key for fact in facts]
+    ending = [name for name in names if name.rpartition(".")[2] == key]
+    sections = {fact.section.rstrip(".") for fact in facts} - {""}
+    near = did_you_mean(key, names if "." in key else sections) or did_you_mean(key, names)
+    return f"{f'did you mean {ending[0]}? ' if ending else near}`builder setup config` lists all"
+
+
+def explain(key: str, others: Mapping[str, type]) -> Iterator[str]:
+    """What a setting means, in lines, for each command that has it; those of a section, a line each."""
+    chosen = list_settings(key, others)
+    for number, (command, facts) in enumerate(groupby(chosen, key=lambda one: one[0])):
+        own = [fact for _, fact in facts]
+        if number:
+            yield ""
+        if own[0].key == key:
+            yield from _fact_lines(own[0], command)
+            continue
+        cls = {"builder build": Config, **others}[command]
+        yield f"{command}: {section_sentences(cls)[key]}"
+        yield ""
+        width = max(len(fact.key) for fact in own)
+        yield from (f"  {fact.key:<{width}}  {fact.sentence}" for fact in own)
+
+
+def _fact_lines(fact: SettingFacts, command: str) -> Iterator[str]:
+    shown = written_value(fact.default)
+    yield f"{fact.key}: {fact.sentence}"
+    yield f"  value    {fact.values}"
+    yield f"  default  {shown}"
+    if command == "builder build":
+        section = f"[{fact.section[:-1]}] " if fact.section else ""
+        yield f"  in TOML  {section}{fact.name} = {shown}"
+        yield f"  or       {command} --set {fact.key}={_on_command_line(fact)}"
+    else:
+        yield f"  set it   {command} --set {fact.key}={_on_command_line(fact)}"
+
+
+def _on_command_line(fact: SettingFacts) -> str:
+    """A value as a shell takes it: the quotes of TOML are for TOML."""
+    shown = written_value(fact.default)
+    return f"'{shown}'" if shown.startswith(('"', "[")) else shown
 
 
 def preset_rows(name: str) -> Iterator[tuple[str, str, str, str]]:

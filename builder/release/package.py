@@ -386,8 +386,9 @@ def write(
 
 
 def holds(target: Path, files: Files, fix: str) -> bool:
-    """Whether an existing release is the one of these files; a damaged one is an error, mended by its removal and
-    `fix`.
+    """Whether an existing release is the one of these files.
+
+    ReleaseError for a damaged one; `fix` says what to do after removing it.
     """
     sums = target / "SHA256SUMS"
     if not sums.is_file() or sums.read_bytes() != files["SHA256SUMS"]:

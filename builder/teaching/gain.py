@@ -57,7 +57,7 @@ BORDERS = (
 _DRAWS, _SURE = 200, 0.8
 """So many draws of the labelled reviews, and in what share of them a setting must raise exact F1."""
 Answers = Mapping[str, Sequence[Answer]]
-Found = Mapping[str, Sequence[Triplet]]
+Extracted = Mapping[str, Sequence[Triplet]]
 """What is found in each review, by its key."""
 
 
@@ -187,7 +187,7 @@ def measure_gain(rows: Rows, where: Path, folders: Folders, splits: int = SPLITS
     )
 
 
-def choose_borders(reviews: Sequence[TaughtReview], found: Found) -> BorderHabit:
+def choose_borders(reviews: Sequence[TaughtReview], found: Extracted) -> BorderHabit:
     """The borders that labels ask for, the setting that brings most first, and others on top of it. Each raises exact
     F1 in most draws of the reviews with replacement, so that a few reviews say nothing.
     """
@@ -210,11 +210,14 @@ def choose_borders(reviews: Sequence[TaughtReview], found: Found) -> BorderHabit
         chosen.append(name)
 
 
-def _count_exact(reviews: Sequence[TaughtReview], found: Found, wanted: ReleaseSettings) -> NDArray[np.float64]:
+def _count_exact(reviews: Sequence[TaughtReview], found: Extracted, wanted: ReleaseSettings) -> NDArray[np.float64]:
     """Of each review how many longest forms are hit, found and labelled, where a release wants these borders [n, 3]."""
     due = {review.key: [_name_longest(triplet) for triplet in review.triplets] for review in reviews}
     answers = {
-        review.key: [_name_longest(move_borders(triplet, review.reading.text, wanted)) for triplet in found[review.key]]
+        review.key: [
+            _name_longest(move_borders(triplet, review.reading.text, wanted, found[review.key]))
+            for triplet in found[review.key]
+        ]
         for review in reviews
     }
     return np.array(tally(due, answers, Metric("exact", "triplet")), float)
@@ -229,7 +232,7 @@ def _name_longest(triplet: Triplet) -> Answer:
     return triplet.aspect_full.text, triplet.opinion_full.text, triplet.polarity
 
 
-def _name_all(found: Found) -> Answers:
+def _name_all(found: Extracted) -> Answers:
     return {key: list(map(name_answer, own)) for key, own in found.items()}
 
 
@@ -273,7 +276,7 @@ class _Trial:
 
     def find(
         self, reviews: Sequence[TaughtReview], reader: Reader, rules: Sequence[Rule], judge: SharedJudge | None
-    ) -> Found:
+    ) -> Extracted:
         """What rules and model find in reviews together, or rules alone where no model is shipped."""
         engine = make_engine(reader.lexicon, rules, "natural")
         return {

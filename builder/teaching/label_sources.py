@@ -56,8 +56,8 @@ TABLES = (".csv", ".tsv")
 _SHEETS = (".xlsx", ".xls", ".ods", ".numbers")
 _SHOWN = 5
 """Labels that an error shows."""
-_LONGEST = 60
-"""Characters of a label that are shown."""
+_LONGEST = 20
+"""Characters of each word of a label that are shown."""
 Row = dict[str, Any]
 
 
@@ -140,7 +140,7 @@ def _place(row: Row, left_out: list[LeftOut]) -> Row | None:
     located, faulty = locate_triplets([labels[i] for i in bare], text)
     for number, reason in faulty.items():
         at = bare[number]
-        words = shortened(" ".join(str(labels[at].get(name, "")) for name in COLUMNS[1:]), _LONGEST)
+        words = " ".join(shortened(str(labels[at].get(name, "")), _LONGEST) for name in COLUMNS[1:])
         left_out.append(LeftOut(f"row {lines[at]}" if lines else f"review {row['id']}", words, reason))
     kept = [label for i, label in enumerate(labels) if i not in bare]
     triplets = [*kept, *(triplet_row(triplet) for triplet in located)]

@@ -8,9 +8,11 @@ Polarity (section 3.2.4). In: an opinion with the tokens around it. Out: its neg
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from builder.core.records import Reasons
 from builder.engine.described.mentions import DescribedWords, Mention
@@ -27,6 +29,8 @@ _MODIFYING = ("amod", "nmod")
 """Arcs of a noun that modifies another: amod of the paper, nmod in UD v1."""
 _ASSOCIATIVE, _MARKS = ("assmod", "nmod:assmod", "det"), ("assm", "case:dec")
 """Arcs of a noun before 的, and of the 的 below it: those of the paper, and of UD v1."""
+_Closest = dict[int, tuple[int, list[Mention]]]
+"""Token -> how many arcs below it the closest aspects of a sentence are, and these, in text order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +55,15 @@ def pair_by_shortest_path(words: DescribedWords, sentence_of: Sequence[int]) -> 
     without any aspect has none.
     """
     tokens, roots = words.tokens, find_roots(words.tokens)
+    closest = _find_closest_below(words, sentence_of)
     counts = Counter((sentence_of[aspect.node], roots[aspect.node]) for aspect in words.aspects)
     out = []
     for opinion in words.opinions:
-        count = counts[sentence_of[opinion.node], roots[opinion.node]]
+        sentence = sentence_of[opinion.node]
+        count = counts[sentence, roots[opinion.node]]
         if not count:
             continue
-        aspect = _find_closest(words, opinion, sentence_of)
+        aspect = _find_closest(tokens, opinion, closest[sentence])
         path = tuple(dependency_path(tokens, aspect.node, opinion.node) or ())
         noun = "arc" if len(path) == 1 else "arcs"
         detail = f"{len(path)} {noun}, the shortest path of {count} in the sentence"
@@ -65,19 +71,39 @@ def pair_by_shortest_path(words: DescribedWords, sentence_of: Sequence[int]) -> 
     return out
 
 
-def _find_closest(words: DescribedWords, opinion: Mention, sentence_of: Sequence[int]) -> Mention:
-    """The aspect with the shortest path to an opinion, of whose sentence and tree there is one: looked for arc by arc
-    around it.
+def _find_closest_below(words: DescribedWords, sentence_of: Sequence[int]) -> dict[int, _Closest]:
+    """For each sentence, and each token above its aspects: how many arcs down the closest of them are, and those, in
+    text order.
     """
-    tokens, sentence = words.tokens, sentence_of[opinion.node]
-    around, seen = {opinion.node}, set[int]()
-    while True:
-        aspects = [(node, words.aspect_at[node]) for node in around if node in words.aspect_at]
-        near = [own for node, own in aspects if own.node == node and sentence_of[node] == sentence]
-        if near:
-            return min(near, key=lambda own: (max(opinion.start - own.end, own.start - opinion.end), own.start))
-        seen |= around
-        around = {near for node in around for near in (tokens[node].head, *tokens.children[node])} - seen - {-1}
+    out: dict[int, _Closest] = {}
+    for aspect in words.aspects:
+        closest = out.setdefault(sentence_of[aspect.node], {})
+        node, arcs = aspect.node, 0
+        while node >= 0:
+            fewest, known = closest.setdefault(node, (arcs, []))
+            if arcs > fewest:
+                break  # further up the known ones are closer, too
+            if arcs < fewest:
+                closest[node] = arcs, [aspect]
+            else:
+                known.append(aspect)
+            node, arcs = words.tokens[node].head, arcs + 1
+    return out
+
+
+def _find_closest(tokens: Tree, opinion: Mention, closest: _Closest) -> Mention:
+    """The aspect with the shortest path to an opinion of its tree, looked for from the opinion upwards."""
+    best: list[Mention] = []
+    node, arcs, fewest = opinion.node, 0, len(tokens)
+    while node >= 0 and arcs <= fewest:
+        below, aspects = closest.get(node, (len(tokens), []))
+        if arcs + below <= fewest and aspects:
+            at = bisect_left(aspects, opinion.start, key=attrgetter("start"))
+            nearest = aspects[max(0, at - 1) : at + 1]
+            best = [*best, *nearest] if arcs + below == fewest else nearest
+            fewest = arcs + below
+        node, arcs = tokens[node].head, arcs + 1
+    return min(best, key=lambda own: (max(opinion.start - own.end, own.start - opinion.end), own.start))
 
 
 def add_conjuncts(pairs: Sequence[PathPair], words: DescribedWords) -> list[PathPair]:

@@ -323,6 +323,7 @@ def _quote(connection: sqlite3.Connection, key: str) -> str | None:
 
 
 _COVERED = "reviews with a triplet"
+"""The name of that total of a release."""
 
 
 def _tiles(connection: sqlite3.Connection, head: tuple[float, str] | None) -> tuple[tuple[str, str], ...]:

@@ -114,7 +114,7 @@ def read_config(connection: sqlite3.Connection) -> dict[str, Any]:
 
 
 def config(connection: sqlite3.Connection, key: str, default: str) -> str:
-    """One of them."""
+    """One setting of that build."""
     return str(read_config(connection).get(key) or default)
 
 

@@ -75,8 +75,8 @@ def audit(connection: sqlite3.Connection) -> Section:
     rows: list[tuple[Cell, ...]] = []
     if result is not None:
         rows = [(name, share.answers, share.value, share.low, share.high) for name, share in result.shares() if share]
-    said = describe_audit(result) if result is not None else ""
-    lead = said or "Not measured: no person has judged a sample of this release."
+    audited = describe_audit(result) if result is not None else ""
+    lead = audited or "Not measured: no person has judged a sample of this release."
     table = Table(
         "audit", "What people found in a sample", ("measure", "answers", "percent", "from", "to"), tuple(rows),
         note="From and to are the ends of 95% intervals: Wilson's, at the sample's effective size. Strata are "

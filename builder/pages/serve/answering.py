@@ -397,9 +397,9 @@ def explained(view: View) -> View:
         try:
             return await view(request, datasette)
         except QueryError as error:
-            known = {"heading": "Not answered"} if isinstance(error, Refused) else {}
-            context = {"message": error.what, **known}
-            return await page(datasette, request, "missing.html", context, 400 if known else 404)
+            heading = {"heading": "Not answered"} if isinstance(error, Refused) else {}
+            context = {"message": error.what, **heading}
+            return await page(datasette, request, "missing.html", context, 400 if heading else 404)
 
     return answer
 

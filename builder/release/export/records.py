@@ -271,7 +271,7 @@ def labelled(row: ReviewRow, opinion: Opinion = "opinion", number: int = 0) -> L
 
 def row_of(review: Labelled) -> ReviewRow:
     """The row that a review was made from."""
-    assert review.row is not None, f"{review.id} was made from a row"
+    assert review.row is not None, f"{review.id} was not made from a row"
     return review.row
 
 
