@@ -51,7 +51,8 @@ def write_gold(path: Path, number: int = 24) -> Path:
 
 
 SEEN = [
-    [1.0, *polarity, 2.0, 1.0, 0.9, -4.0, -4.0, 2.0, 2.0, 2.0, -0.1] for polarity in ((0.0, 1.0, 0.0), (1.0, 0.0, 0.0))
+    [1.0, *polarity, 2.0, 1.0, 0.9, -4.0, -4.0, 2.0, 2.0, 2.0, -0.1, 2.0, 0.9]
+    for polarity in ((0.0, 1.0, 0.0), (1.0, 0.0, 0.0))
 ]
 """A triplet of blame and one of praise, of which rules and reader are as sure."""
 

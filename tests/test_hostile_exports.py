@@ -64,8 +64,9 @@ def test_the_release_is_sound_and_full_of_hostile_reviews(release: Path) -> None
 @pytest.mark.parametrize("name", NAMES)
 def test_every_format_is_written_and_counts_what_it_leaves_out(release: Path, tmp_path: Path, name: str) -> None:
     """What comes back of each format is in test_formats.py."""
-    for written in export_release(release, name, tmp_path):
-        aside = written.path.with_name(f"{written.path.name}.skipped.jsonl")
+    for split, written in zip(told(release)["splits"], export_release(release, name, tmp_path), strict=True):
+        assert (tmp_path / written.file).is_file()
+        aside = tmp_path / f"{written.file}.skipped.jsonl"
         skipped = aside.read_text(encoding="utf-8").count("\n") if aside.exists() else 0
-        assert written.skipped == skipped
-        assert written.reviews + skipped == sum(1 for _ in rows(release, written.split))
+        assert len(written.skipped) == skipped
+        assert written.reviews + skipped == sum(1 for _ in rows(release, split))
