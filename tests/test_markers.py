@@ -6,13 +6,14 @@ import importlib
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from test_encoder import CONFIG, TEXTS, TRAIN, TUNING, VALID
-from test_model import review
+from test_model import review, triplet
 from tiny_encoders import make_encoder
 
 from builder.core.errors import ModelError
@@ -183,3 +184,19 @@ def test_markers_learn_which_pairs_are_triplets_while_the_reader_stands_still(
         (odds,) = odds_of(taught, [Example("", text, example.triplets)])
         right += [int(np.argmax(odds[place].marked)) == kind for place, kind in pairs if place in odds]
     assert len(right) > 10 and np.mean(right) > 0.7, np.mean(right)
+
+
+def test_pairs_that_teach_are_labels_what_is_found_and_crossed_spans(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent / "measure"))
+    lesson = importlib.import_module("train_reader")
+    text = "湯頭很香，麵條難吃"
+    soup, noodle = triplet(text, (0, 2), [(3, 4)], "POS"), triplet(text, (5, 7), [(7, 9)], "NEG")
+    cut, longer = triplet(text, (0, 1), [(3, 4)], "POS"), triplet(text, (0, 2), [(2, 4)], "NEG")
+    false = triplet(text, (5, 6), [(3, 4)], "POS")
+    found = SimpleNamespace(ruled=(cut, false), shown=SimpleNamespace(proposals=[(0.4, longer), (0.9, soup)]))
+    monkeypatch.setattr(lesson, "is_right", lambda scorer, read, one: one is not cut)
+    labels = dict(lesson.label_pairs(None, found, Example("", text, (soup, noodle))))
+    assert labels == {
+        place_of(soup): 1, place_of(noodle): 2, place_of(longer): 1, place_of(false): 0,
+        ((0, 2), (7, 9)): 0, ((5, 7), (3, 4)): 0,
+    }, "the cut one, whose edges the scorer refuses, teaches nothing"  # fmt: skip
