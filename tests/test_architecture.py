@@ -243,6 +243,6 @@ def test_every_stage_is_a_module_whose_tables_another_stage_reads_or_people_do(p
 
 @pytest.mark.parametrize("room", sorted(set(ROOMS) - {"", "__main__"}))
 def test_a_room_says_what_goes_in_and_out_and_where_to_start_reading(room: str) -> None:
-    said = ast.get_docstring(ast.parse((PACKAGE / room / "__init__.py").read_text(encoding="utf-8"))) or ""
-    assert len(said.splitlines()) <= 14
-    assert all(words in said for words in ("In: ", "Out: ", "Start reading at"))
+    summary = ast.get_docstring(ast.parse((PACKAGE / room / "__init__.py").read_text(encoding="utf-8"))) or ""
+    assert len(summary.splitlines()) <= 14
+    assert all(words in summary for words in ("In: ", "Out: ", "Start reading at"))

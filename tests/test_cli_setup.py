@@ -110,8 +110,8 @@ def test_config_suggests_the_setting_that_was_meant(here: Command, key: str, hin
 
 
 def test_config_answers_for_a_setting_of_earlier_versions_as_a_build_does(here: Command) -> None:
-    said = "leave it out: a version follows from the changes, or is `release.version`"
-    assert here("config", "release.bump").error == f"unknown setting 'release.bump'; {said}"
+    answer = "leave it out: a version follows from the changes, or is `release.version`"
+    assert here("config", "release.bump").error == f"unknown setting 'release.bump'; {answer}"
 
 
 # ---- doctor

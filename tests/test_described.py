@@ -77,8 +77,8 @@ def make_words(text: str, tokens: Tree, opinions: Sequence[str], aspects: Sequen
 
 
 def pairs_of(text: str, tokens: Tree, opinions: Sequence[str], aspects: Sequence[str]) -> list[str]:
-    found = pair_by_shortest_path(make_words(text, tokens, opinions, aspects), [0] * len(tokens))
-    return [f"{pair.aspect.word} {pair.opinion.word} {' '.join(pair.path)}" for pair in found]
+    pairs = pair_by_shortest_path(make_words(text, tokens, opinions, aspects), [0] * len(tokens))
+    return [f"{pair.aspect.word} {pair.opinion.word} {' '.join(pair.path)}" for pair in pairs]
 
 
 # ---- the figures
@@ -86,13 +86,13 @@ def pairs_of(text: str, tokens: Tree, opinions: Sequence[str], aspects: Sequence
 
 def test_the_sentence_of_figure_4_gives_the_answer_of_figure_4() -> None:
     """Dish, attribute with its owner, and person: each with its own opinion, over the commas of one sentence."""
-    found = [written(triplet) for triplet in extract(FIGURE)]
-    assert found == ["炸醬麵|好吃|POS", "醬的份量|多|POS", "店員|令人失望|NEG"]
+    pairs = [written(triplet) for triplet in extract(FIGURE)]
+    assert pairs == ["炸醬麵|好吃|POS", "醬的份量|多|POS", "店員|令人失望|NEG"]
 
 
 def test_a_coordination_over_marks_and_conjunctions_shares_the_opinion() -> None:
-    found = {written(triplet) for triplet in extract("水餃、雞湯和豆花都很好喝")}
-    assert found == {f"{word}|好喝|POS" for word in ("水餃", "雞湯", "豆花")}
+    pairs = {written(triplet) for triplet in extract("水餃、雞湯和豆花都很好喝")}
+    assert pairs == {f"{word}|好喝|POS" for word in ("水餃", "雞湯", "豆花")}
 
 
 # ---- 3.2.1 opinion lexicon
@@ -114,13 +114,13 @@ def test_words_that_only_a_context_values_are_no_opinions_here() -> None:
 def test_an_adverb_is_no_opinion_though_the_lexicon_has_the_word() -> None:
     text, tokens = make_tree("湯/NOUN/2/nsubj 特別/ADV/2/advmod 好喝/ADJ/-1/root")
     assert "特別" in lexicons().opinions
-    assert [found.word for found in lexicons().read(text, tokens).opinions] == ["好喝"]
+    assert [word.word for word in lexicons().read(text, tokens).opinions] == ["好喝"]
 
 
 def test_an_entry_of_several_words_is_one_opinion_whose_node_leads_out_of_it() -> None:
     text, tokens = make_tree("服務/NOUN/2/nsubj 令人/VERB/2/cop 失望/ADJ/-1/root")
-    (found,) = lexicons().read(text, tokens).opinions
-    assert (found.word, found.node) == ("令人失望", 2)
+    (opinion,) = lexicons().read(text, tokens).opinions
+    assert (opinion.word, opinion.node) == ("令人失望", 2)
 
 
 # ---- 3.2.2 aspect lexicon

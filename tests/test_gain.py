@@ -125,12 +125,12 @@ def test_borders_are_chosen_where_labels_of_most_reviews_ask_for_them(tmp_path: 
     path = tmp_path / "gold.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     taught = read_taught(read_labels(path).rows, path, reader)
-    found = {review.key: extract(reader.engine, review.reading) for review in taught}
-    assert {(t.aspect_full.text, t.opinion_full.text) for own in found.values() for t in own} == {
+    extracted = {review.key: extract(reader.engine, review.reading) for review in taught}
+    assert {(t.aspect_full.text, t.opinion_full.text) for own in extracted.values() for t in own} == {
         ("這個電池", "很好用")
     }
-    assert choose_borders(taught, found) == BorderHabit((("modifiers", "unpointed"),), 0.0, 80.0)
-    others = choose_borders(taught[20:], found)
+    assert choose_borders(taught, extracted) == BorderHabit((("modifiers", "unpointed"),), 0.0, 80.0)
+    others = choose_borders(taught[20:], extracted)
     assert others == BorderHabit((), 0.0, 0.0), "neither setting alone hits"
 
 

@@ -193,9 +193,9 @@ def test_pairs_that_teach_are_labels_what_is_found_and_crossed_spans(monkeypatch
     soup, noodle = triplet(text, (0, 2), [(3, 4)], "POS"), triplet(text, (5, 7), [(7, 9)], "NEG")
     cut, longer = triplet(text, (0, 1), [(3, 4)], "POS"), triplet(text, (0, 2), [(2, 4)], "NEG")
     false = triplet(text, (5, 6), [(3, 4)], "POS")
-    found = SimpleNamespace(ruled=(cut, false), shown=SimpleNamespace(proposals=[(0.4, longer), (0.9, soup)]))
+    read = SimpleNamespace(ruled=(cut, false), shown=SimpleNamespace(proposals=[(0.4, longer), (0.9, soup)]))
     monkeypatch.setattr(lesson, "is_right", lambda scorer, read, one: one is not cut)
-    labels = dict(lesson.label_pairs(None, found, Example("", text, (soup, noodle))))
+    labels = dict(lesson.label_pairs(None, read, Example("", text, (soup, noodle))))
     assert labels == {
         place_of(soup): 1, place_of(noodle): 2, place_of(longer): 1, place_of(false): 0,
         ((0, 2), (7, 9)): 0, ((5, 7), (3, 4)): 0,

@@ -55,11 +55,11 @@ def config(key: str | None, preset: str | None, as_json: bool) -> None:
         click.echo("\n".join(explain(key, others)))
         return
     headers = ["command", "key", *(["value", "from"] if preset else ["default", "values", "meaning"])]
-    listed = (
+    explained = (
         (command, fact.key, written_value(fact.default), fact.values, fact.sentence)
         for command, fact in ([] if preset else list_settings(key or "", others))
     )
-    rows: list[tuple[str, ...]] = list(preset_rows(preset) if preset else listed)
+    rows: list[tuple[str, ...]] = list(preset_rows(preset) if preset else explained)
     if as_json:
         put_rows(headers, rows, "json", limit=len(rows))
         return

@@ -303,8 +303,8 @@ class ReleaseSettings:
     """What stands before an aspect in `aspect_full` (這台筆電, 他們家的麵): keep it, leave out 這台 and 那家, or
     drop all of it. What people labelled stays."""
     lead: Literal["keep", "clause"] = "keep"
-    """What stands before an opinion in `opinion_full`: keep what was found, or take all back to the aspect or the mark
-    before it (還是一直都很好吃). What people labelled stays."""
+    """What stands before an opinion in `opinion_full`: keep what was found, or take all back to a mark or to
+    the aspect or opinion of any triplet before it (還是一直都很好吃). What people labelled stays."""
     particles: Literal["keep", "add", "drop"] = "keep"
     """Particles behind an opinion in `opinion_full` (好吃啊, 大的): as they were found, all taken in (`add`), or
     without 的 and 了 (`drop`). What people labelled stays."""

@@ -33,7 +33,7 @@ from torch.overrides import TorchFunctionMode
 from builder.core.errors import ModelError
 from builder.core.files import Kept, refusals, write_atomically
 from builder.core.records import Triplet
-from builder.learning.packing import SCALE, SINCE, check_packed, split_name
+from builder.learning.packing import SCALE, SINCE, check_packed, split_bytes, split_name
 
 BEST = "best.safetensors"
 _STEPS = "step-*.safetensors"
@@ -142,8 +142,7 @@ def unpack_weights(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     for name in sorted(kept, key=lambda name: SINCE in name):
         tensor, scale, (own, first) = tensors[name], tensors.get(name + SCALE), split_name(name)
         if first:
-            signed = tensor.view(torch.int8)
-            tensor = torch.stack([signed << 4 >> 4, signed >> 4], -1).flatten(1)
+            tensor = torch.from_numpy(split_bytes(tensor.numpy()))
         if scale is not None:
             tensor = tensor.float() * scale[:, None]
         out[own] = out[first].float() + tensor if first else tensor

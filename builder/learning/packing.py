@@ -7,7 +7,10 @@ holds what it learnt since, two numbers of 4 bits a byte, under both names with 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 SCALE, SINCE = ".scale", " since "
 
@@ -26,6 +29,12 @@ def split_name(name: str) -> tuple[str, str]:
     """The name of a matrix, and of that which it began as or ""."""
     own, _, first = name.partition(SINCE)
     return own, first
+
+
+def split_bytes(packed: NDArray[Any]) -> NDArray[np.int8]:
+    """The two numbers of 4 bits in each byte of a matrix, the lower one before."""
+    signed = packed.view(np.int8)
+    return np.stack([signed << 4 >> 4, signed >> 4], -1).reshape(len(packed), -1)
 
 
 def check_packed(packed: Mapping[str, Shaped]) -> None:

@@ -36,7 +36,7 @@ from builder.learning.encode import (
     text_encoder,
     token_maker,
 )
-from builder.learning.packing import SCALE, SINCE, check_packed, split_name
+from builder.learning.packing import SCALE, SINCE, check_packed, split_bytes, split_name
 from builder.learning.task import Example, Progress, TaggerConfig
 from builder.models.serving import is_plain, read_model_settings, read_tokenizer
 from builder.models.text_reading import (
@@ -132,17 +132,11 @@ def _unpack(packed: Mapping[str, NDArray[Any]]) -> Weights:
     kept = [name for name in packed if not name.endswith(SCALE)]
     for name in sorted(kept, key=lambda name: SINCE in name):
         own, first = split_name(name)
-        values = (_split_nibbles(packed[name]) if first else packed[name]).astype(np.float32)
+        values = (split_bytes(packed[name]) if first else packed[name]).astype(np.float32)
         if (scale := packed.get(name + SCALE)) is not None:
             values *= scale[:, None]
         whole[own] = whole[first] + values if first else values
     return Weights(sorted(whole.items()))
-
-
-def _split_nibbles(bytes_: NDArray[np.uint8]) -> NDArray[np.int8]:
-    """Two numbers of 4 bits for each byte of a matrix, the lower one before."""
-    signed = bytes_.view(np.int8)
-    return np.stack([signed << 4 >> 4, signed >> 4], -1).reshape(len(bytes_), -1)
 
 
 def digest_model(weights: Weights, settings: Mapping[str, object]) -> str:

@@ -159,8 +159,8 @@ def measure_gain(rows: Rows, where: Path, folders: Folders, splits: int = SPLITS
     trial = _Trial(folders, reader, folders.load_rules(), judge)
     orders = [sorted(whole, key=lambda review: _draw(split, review.reading.text)) for split in range(splits)]
     scored = [ordered[half:] for ordered in orders]
-    found = trial.find(whole, reader, trial.rules, judge)
-    before = [_score(own, _name_all(found)) for own in scored]
+    extracted = trial.find(whole, reader, trial.rules, judge)
+    before = [_score(own, _name_all(extracted)) for own in scored]
 
     def measure(size: int, names: Sequence[str]) -> dict[str, list[Answers]]:
         answers = [trial.teach([*ordered[:size], *partial], ordered[half:], names) for ordered in orders]
@@ -183,16 +183,16 @@ def measure_gain(rows: Rows, where: Path, folders: Folders, splits: int = SPLITS
         tuple(PartGain.of(name, before, scores[name]) for name in parts),
         tuple(PartGain.of(name, scores[best], score(answered)) for name, answered in switched),
         by_weights,
-        choose_borders(whole, found),
+        choose_borders(whole, extracted),
     )
 
 
-def choose_borders(reviews: Sequence[TaughtReview], found: Extracted) -> BorderHabit:
+def choose_borders(reviews: Sequence[TaughtReview], extracted: Extracted) -> BorderHabit:
     """The borders that labels ask for, the setting that brings most first, and others on top of it. Each raises exact
     F1 in most draws of the reviews with replacement, so that a few reviews say nothing.
     """
     wanted, chosen = ReleaseSettings(), list[tuple[str, str]]()
-    counts = _count_exact(reviews, found, wanted)
+    counts = _count_exact(reviews, extracted, wanted)
     drawn = np.random.default_rng(0).integers(len(counts), size=(_DRAWS, len(counts)))
     before = _f1(counts.sum(0))
     while True:
@@ -200,7 +200,7 @@ def choose_borders(reviews: Sequence[TaughtReview], found: Extracted) -> BorderH
         for setting, value in BORDERS:
             if setting not in dict(chosen):
                 moved = replace(wanted, **{setting: value})  # type: ignore[arg-type]
-                own = _count_exact(reviews, found, moved)
+                own = _count_exact(reviews, extracted, moved)
                 rises = _f1(own[drawn].sum(1)) - _f1(counts[drawn].sum(1))
                 if (rises > 0).mean() >= _SURE:
                     sure.append((float(rises.mean()), (setting, value), moved, own))
@@ -210,13 +210,13 @@ def choose_borders(reviews: Sequence[TaughtReview], found: Extracted) -> BorderH
         chosen.append(name)
 
 
-def _count_exact(reviews: Sequence[TaughtReview], found: Extracted, wanted: ReleaseSettings) -> NDArray[np.float64]:
+def _count_exact(reviews: Sequence[TaughtReview], extracted: Extracted, wanted: ReleaseSettings) -> NDArray[np.float64]:
     """Of each review how many longest forms are hit, found and labelled, where a release wants these borders [n, 3]."""
     due = {review.key: [_name_longest(triplet) for triplet in review.triplets] for review in reviews}
     answers = {
         review.key: [
-            _name_longest(move_borders(triplet, review.reading.text, wanted, found[review.key]))
-            for triplet in found[review.key]
+            _name_longest(move_borders(triplet, review.reading.text, wanted, extracted[review.key]))
+            for triplet in extracted[review.key]
         ]
         for review in reviews
     }
@@ -232,8 +232,8 @@ def _name_longest(triplet: Triplet) -> Answer:
     return triplet.aspect_full.text, triplet.opinion_full.text, triplet.polarity
 
 
-def _name_all(found: Extracted) -> Answers:
-    return {key: list(map(name_answer, own)) for key, own in found.items()}
+def _name_all(extracted: Extracted) -> Answers:
+    return {key: list(map(name_answer, own)) for key, own in extracted.items()}
 
 
 @dataclass(frozen=True, slots=True)
