@@ -8,13 +8,13 @@ from functools import cache
 from pathlib import Path
 
 from builder.augment import constraints
+from builder.augment.candidates import Edit, Mark, Method, Rewrite, Sentence
 from builder.augment.constraints import Cues
 from builder.augment.methods.eda import Eda
-from builder.augment.records import Edit, Mark, Method, Rewrite, Sentence
 from builder.core.records import POLARITIES
 from builder.language.lexicon.resources import load_lexicon
 from builder.release import package
-from builder.release.export.records import ElementRow, ReviewRow, TripletRow
+from builder.release.export.native_rows import ElementRow, ReviewRow, TripletRow
 from builder.release.manifest import Facts, SplitFacts
 from builder.release.statistics import statistics
 

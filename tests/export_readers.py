@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from builder.core.records import Polarity, Span
 from builder.release.export import annotation_tools, argilla, research, table
-from builder.release.export.records import STAND_INS, Labelled, ReviewRow, Spans, TripletLabel, checked, text_of
+from builder.release.export.native_rows import STAND_INS, Labelled, ReviewRow, Spans, TripletLabel, checked, text_of
 
 Pair = tuple[str, str, Polarity]
 

@@ -14,7 +14,7 @@ from builder.core.edges import clashes
 from builder.core.errors import ConfigError
 from builder.core.records import POLARITIES, StoredTriplet, Triplet
 from builder.engine import Doc
-from builder.models.agreement import fresh, held, merged, widened
+from builder.models.combiner import fresh, held, merged, widened
 from builder.models.shipped import label_shares, seen
 from builder.models.trust import TrustLimits
 from builder.pipeline import judging

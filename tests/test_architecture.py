@@ -107,6 +107,11 @@ def test_every_module_stands_in_a_room(package: Package) -> None:
     assert {part(module) for module in package.modules} <= LEVEL.keys()
 
 
+def test_a_name_is_given_to_one_module(package: Package) -> None:
+    names = [module.split(".")[-1] for module, path in package.modules.items() if path.name != "__init__.py"]
+    assert sorted(names) == sorted(set(names))
+
+
 def test_a_module_imports_only_from_lower_rooms_or_its_own(package: Package) -> None:
     wrong = []
     for one in package.own_imports:

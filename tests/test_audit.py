@@ -21,7 +21,7 @@ from builder.gold.metrics.scores import Share, Stratum, ratio_share, stratified_
 from builder.pages.report import quality
 from builder.pipeline import builds, pipeline
 from builder.release.verify import verify
-from builder.store import db, gold, pools, released
+from builder.store import db, pool_labels, pools, released
 from builder.store.released import ReleasedTriplet
 from builder.teaching import audit
 from builder.teaching.label_sources import read_workdir
@@ -238,7 +238,7 @@ def test_a_sheet_goes_out_and_comes_back_as_a_result(workdir: Path, here: Comman
     assert "2 of 2 reviews read in full" in here("audit", "show", "--workdir", workdir).out
     assert "(was there)" in here("audit", "draw", "--workdir", workdir).out
     with db.reading(workdir) as connection:
-        assert gold.labelled_pools(connection) == [], "an audit is no gold of its reviews"
+        assert pool_labels.labelled_pools(connection) == [], "an audit is no gold of its reviews"
         assert "people judged" in quality.audit(connection).lead
 
 
@@ -300,10 +300,10 @@ def test_a_release_states_what_people_found_and_that_nobody_looked_before(built:
     first = Path(str(pipeline.run(builds.remembered(workdir, out))[-1].counts["path"]))
     drawn = audit.draw(workdir, AuditSettings(20, 3))
     with opened(workdir) as connection, db.atomic(connection):
-        who = gold.annotator(connection, "amy")
+        who = pool_labels.annotator(connection, "amy")
         ids = [candidate.id for one in drawn.pool.reviews for candidate in one.candidates]
-        gold.put(connection, who, [(i, Label("NX" if n % 5 == 0 else "YY")) for n, i in enumerate(ids)], "page")
-        gold.check(connection, who, [one.id for one in drawn.pool.reviews if one.stratum == READ], "page")
+        pool_labels.put(connection, who, [(i, Label("NX" if n % 5 == 0 else "YY")) for n, i in enumerate(ids)], "page")
+        pool_labels.check(connection, who, [one.id for one in drawn.pool.reviews if one.stratum == READ], "page")
     assert [stage.name for stage, state, _ in pipeline.status(workdir) if state == "stale"] == ["release"]
     done = pipeline.run(builds.remembered(workdir, out))
     assert [one.ran for one in done] == [False] * 6 + [True]

@@ -15,13 +15,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.augment import survival
+from builder.augment.candidates import (
+    Changed,
+    Edit,
+    Mark,
+    Rewrite,
+    Sentence,
+    applied,
+    moved,
+    seeded,
+    stretched,
+    written,
+)
+from builder.augment.catalogue import Given, make_settings
 from builder.augment.constraints import CONSTRAINTS, LABEL_SAFE, Cues, broken, make_trial
-from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence, applied, moved, seeded, stretched, written
 from builder.augment.run import NOTHING, AugmentOptions, Judgement, Seen, Sieve, judge_proposals, lost
-from builder.augment.settings import Given, make_settings
 from builder.augment.views import ViewUnit, cut, layer_row, parts, units
 from builder.core.errors import ConfigError, install_command
-from builder.release.layers import rewritten
+from builder.release.augmentation_layers import rewritten
 
 
 def judge(

@@ -11,11 +11,11 @@ import pytest
 from augmenting import eda_alone, sentence, write_wordnet
 from conftest import Command
 
+from builder.augment.candidates import Edit, Rewrite, Sentence, applied
+from builder.augment.catalogue import METHODS, Given, make_method, make_settings
 from builder.augment.constraints import english_cues, make_trial
 from builder.augment.methods import synonym
-from builder.augment.records import Edit, Rewrite, Sentence, applied
 from builder.augment.sentence_files import FORMATS, Language, language_of
-from builder.augment.settings import METHODS, Given, make_method, make_settings
 from builder.core.errors import ConfigError, ResourceError
 
 BIO = "The\tO\nbattery\tB\nlife\tI\nis\tO\nfine\tO\n\nNice\tO\nscreen\tB\n\n"

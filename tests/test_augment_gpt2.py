@@ -10,6 +10,7 @@ import pytest
 import tiny_hub
 import torch
 
+from builder.augment.candidates import Edit, Mark, Sentence, applied, moved
 from builder.augment.method_settings import Gpt2Settings
 from builder.augment.methods.gpt2 import (
     Continuation,
@@ -25,10 +26,9 @@ from builder.augment.methods.gpt2 import (
     prefix,
     write,
 )
+from builder.augment.nets.bases import CAUSAL
+from builder.augment.nets.bases import load as load_hub
 from builder.augment.nets.beam import SearchRules, banned
-from builder.augment.nets.hub import CAUSAL
-from builder.augment.nets.hub import load as load_hub
-from builder.augment.records import Edit, Mark, Sentence, applied, moved
 from builder.augment.training import Workplace
 from builder.learning.pieces import ASPECT, BOS, EOS, Cut
 

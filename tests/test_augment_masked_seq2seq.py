@@ -14,6 +14,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builder.augment.candidates import Mark, Sentence, applied, moved
 from builder.augment.method_settings import MaskedSeq2SeqSettings
 from builder.augment.methods.masked_seq2seq import MaskedSeq2Seq, load
 from builder.augment.nets.beam import SearchRows, SearchRules, banned, search
@@ -31,7 +32,6 @@ from builder.augment.nets.fragments import (
 )
 from builder.augment.nets.fragments import write as write_fragments
 from builder.augment.nets.transformer import LabelledSeq2Seq, MaskedSentence, TwoWayReading, collate
-from builder.augment.records import Mark, Sentence, applied, moved
 from builder.augment.training import LABELS, Workplace, bio
 from builder.core.errors import InputError, ModelError
 from builder.learning import loop

@@ -10,9 +10,9 @@ from conftest import Command
 
 from builder.augment import constraints
 from builder.augment.bench.augmented import Sources, by_method, given
-from builder.augment.bench.reading import BenchRow
-from builder.augment.records import Mark, Sentence, applied
-from builder.augment.settings import Given, make_method, make_settings
+from builder.augment.bench.labelled_texts import BenchRow
+from builder.augment.candidates import Mark, Sentence, applied
+from builder.augment.catalogue import Given, make_method, make_settings
 from builder.augment.survival import label_lost
 from builder.augment.views import segmented
 from builder.core.records import Element, Triplet

@@ -14,16 +14,16 @@ from augmenting import release as tiny
 from conftest import Command, contents
 from forgeries import seal
 
+from builder.augment import catalogue, run
 from builder.augment import outputs as augment
-from builder.augment import run, settings
+from builder.augment.candidates import Changed, Edit, Mark, Rewrite, Sentence, seeded
+from builder.augment.catalogue import Given, make_settings
 from builder.augment.child_release import ReleaseOptions
-from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence, seeded
-from builder.augment.settings import Given, make_settings
 from builder.core.errors import ConfigError
 from builder.core.records import Polarity
 from builder.language.lexicon.folders import Folders
-from builder.release.layers import faults
-from builder.release.reading import opened
+from builder.release.augmentation_layers import faults
+from builder.release.shelf import opened
 from builder.release.verify import verify
 
 ASKED: list[str] = []
@@ -57,7 +57,7 @@ def load(made: object) -> Marked:
 
 @pytest.fixture(autouse=True)
 def marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(settings.METHODS, "marked", ("a number in front", "test_augment_release:load"))
+    monkeypatch.setitem(catalogue.METHODS, "marked", ("a number in front", "test_augment_release:load"))
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1800000000")
     ASKED.clear()
     BROKEN.clear()
@@ -89,7 +89,7 @@ def texts(parent: Path) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def child(parent: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(settings.METHODS, "marked", ("a number in front", "test_augment_release:load"))
+        patch.setitem(catalogue.METHODS, "marked", ("a number in front", "test_augment_release:load"))
         patch.setenv("SOURCE_DATE_EPOCH", "1800000000")
         return augment.augment_release(plan(parent, tmp_path_factory.mktemp("child"))).path
 
@@ -382,7 +382,7 @@ class Turning:
 
 
 def test_a_flip_that_no_judge_finds_is_rejected(parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(settings.METHODS, "turning", ("the other polarity", "test_augment_release:turning"))
+    monkeypatch.setitem(catalogue.METHODS, "turning", ("the other polarity", "test_augment_release:turning"))
     made = augment.augment_release(plan(parent, tmp_path, method="turning"))
     rows = layer(made.path, "turning")
     assert made.reasons["flip-unconfirmed"] > 0
@@ -399,7 +399,7 @@ def test_a_flip_that_no_judge_finds_is_rejected(parent: Path, tmp_path: Path, mo
 def test_without_constraints_nobody_asks_whether_labels_hold_and_the_card_says_so(
     parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(settings.METHODS, "turning", ("the other polarity", "test_augment_release:turning"))
+    monkeypatch.setitem(catalogue.METHODS, "turning", ("the other polarity", "test_augment_release:turning"))
     free = make_settings({"constraints": "none"})
     made = augment.augment_release(plan(parent, tmp_path, method="turning", settings=free))
     assert any("第一回" in row["text"] for row in layer(made.path, "turning"))

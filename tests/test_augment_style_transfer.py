@@ -10,10 +10,10 @@ import pytest
 import tiny_hub
 import torch
 
+from builder.augment.candidates import Edit, Mark, Sentence, applied
 from builder.augment.method_settings import StyleTransferSettings
 from builder.augment.methods.replacing import unit_inventory
 from builder.augment.methods.style_transfer import Classed, classifier, label_of, load, opinions_of, opposites
-from builder.augment.records import Edit, Mark, Sentence, applied
 from builder.augment.training import Conditions, Workplace, train_until_converged
 from builder.core.errors import ModelError
 from builder.learning.checkpoint import Checkpoints

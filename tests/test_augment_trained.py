@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import tiny_hub
 
+from builder.augment.candidates import Method, Sentence, applied
+from builder.augment.catalogue import make_method, make_settings
 from builder.augment.constraints import broken, english_cues, make_trial
 from builder.augment.method_settings import (
     CBertSettings,
@@ -22,9 +24,7 @@ from builder.augment.method_settings import (
 from builder.augment.methods import gpt2, masked_seq2seq, replacing, style_transfer
 from builder.augment.methods.back_translation import BackTranslation
 from builder.augment.nets import beam
-from builder.augment.nets.hub import CAUSAL, ENCODER, MASKED, SEQ2SEQ, load_model
-from builder.augment.records import Method, Sentence, applied
-from builder.augment.settings import make_method, make_settings
+from builder.augment.nets.bases import CAUSAL, ENCODER, MASKED, SEQ2SEQ, load_model
 from builder.augment.training import Workplace
 from builder.core.errors import ConfigError, ModelError
 

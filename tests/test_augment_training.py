@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 import tiny_hub
 
+from builder.augment.candidates import Changed, Edit, Mark, Rewrite, Sentence, applied
 from builder.augment.method_settings import CBertSettings, MaskedSeq2SeqSettings
 from builder.augment.methods import masked_seq2seq
 from builder.augment.methods.replacing import load_cbert, unit_inventory
 from builder.augment.nets.fragments import FragmentSource
-from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence, applied
 from builder.augment.training import Workplace, in_one_script, raw
 from builder.core.errors import ConfigError, InputError
 from builder.learning.pieces import SPECIAL, UNK, Units

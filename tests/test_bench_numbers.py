@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from builder.augment.bench import cells, plots, shift
-from builder.augment.bench.cells import Cell
+from builder.augment.bench import grid, plots, shift
+from builder.augment.bench.grid import Cell
 from builder.core.errors import InputError
 
 
@@ -22,21 +22,21 @@ def test_accuracy_and_macro_f1_are_scikit_learn_s() -> None:
     draw = random.Random(1)
     for _ in range(20):
         gold, told = ([draw.choice("ABC") for _ in range(15)] for _ in range(2))
-        found = cells.classes(gold, told)
+        found = grid.classes(gold, told)
         assert found["accuracy"] == pytest.approx(100 * metrics.accuracy_score(gold, told))
         assert found["macro_f1"] == pytest.approx(100 * metrics.f1_score(gold, told, average="macro", zero_division=0))
 
 
 def test_span_scores_count_exact_spans_once() -> None:
-    found = cells.spans([((0, 2), (4, 6)), ()], [((0, 2), (0, 2), (4, 5)), ((1, 2),)])
+    found = grid.spans([((0, 2), (4, 6)), ()], [((0, 2), (0, 2), (4, 5)), ((1, 2),)])
     assert found == {"precision": pytest.approx(100 / 3), "recall": 50, "f1": pytest.approx(40)}
-    assert cells.spans([()], [()])["f1"] == 100
-    assert cells.spans([((0, 1),)], [()]) == {"precision": 0, "recall": 0, "f1": 0}
+    assert grid.spans([()], [()])["f1"] == 100
+    assert grid.spans([((0, 1),)], [()]) == {"precision": 0, "recall": 0, "f1": 0}
 
 
 def test_a_model_that_answers_with_one_class_is_remarked() -> None:
-    assert cells.collapsed(["A", "B"], ["A", "A"]) == "answers 'A' only"
-    assert cells.collapsed(["A", "A"], ["A", "A"]) == cells.collapsed(["A", "B"], ["B", "A"]) == ""
+    assert grid.collapsed(["A", "B"], ["A", "A"]) == "answers 'A' only"
+    assert grid.collapsed(["A", "A"], ["A", "A"]) == grid.collapsed(["A", "B"], ["B", "A"]) == ""
 
 
 def test_the_rank_sum_test_counts_all_orders() -> None:
@@ -49,16 +49,16 @@ def test_the_rank_sum_test_counts_all_orders() -> None:
     middle = 4 * 9 / 2
     far = abs(rank(tuple(one)) - middle)
     every = [abs(rank(chosen) - middle) for chosen in combinations(values, 4)]
-    assert cells.rank_sum(one, other) == pytest.approx(sum(value >= far for value in every) / len(every))
-    assert cells.rank_sum([1.0, 2.0], [1.0]) is None
-    assert cells.rank_sum([1.0, 1.0], [1.0, 1.0]) == 1.0
+    assert grid.rank_sum(one, other) == pytest.approx(sum(value >= far for value in every) / len(every))
+    assert grid.rank_sum([1.0, 2.0], [1.0]) is None
+    assert grid.rank_sum([1.0, 1.0], [1.0, 1.0]) == 1.0
 
 
 def test_the_smallest_p_value_is_that_of_full_separation() -> None:
     for seeds in (2, 3, 5):
         low, high = list(map(float, range(seeds))), [100.0 + i for i in range(seeds)]
-        assert cells.least_p(seeds) == pytest.approx(cells.rank_sum(high, low))
-    assert cells.least_p(5) == pytest.approx(2 / 252)
+        assert grid.least_p(seeds) == pytest.approx(grid.rank_sum(high, low))
+    assert grid.least_p(5) == pytest.approx(2 / 252)
 
 
 def test_a_table_compares_every_method_with_the_source_of_its_own_model() -> None:

@@ -16,11 +16,11 @@ import pytest
 from click.testing import CliRunner
 from conftest import LAYOUTS, Command
 
-from builder.augment.bench import augmented, cells, reading
+from builder.augment.bench import augmented, grid, labelled_texts
 from builder.augment.bench.augmented import Augmented, Sources, by_method, of_file, of_sets, rewritten
-from builder.augment.bench.cells import BenchPlan, BenchRequest, settings, training_rows
 from builder.augment.bench.classifiers import Means, chosen
-from builder.augment.bench.reading import (
+from builder.augment.bench.grid import BenchPlan, BenchRequest, settings, training_rows
+from builder.augment.bench.labelled_texts import (
     BenchRow,
     example,
     folded,
@@ -32,7 +32,7 @@ from builder.augment.bench.reading import (
     sentences,
     share,
 )
-from builder.augment.records import Edit, Mark, Rewrite, Sentence
+from builder.augment.candidates import Edit, Mark, Rewrite, Sentence
 from builder.cli.main import cli
 from builder.core.errors import InputError
 from builder.core.records import Element, Triplet
@@ -144,14 +144,14 @@ def test_a_run_that_was_stopped_goes_on_and_gives_the_same(done: tuple[Path, str
 def test_a_run_that_is_stopped_has_compared_all_methods_at_its_first_seeds(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: Command
 ) -> None:
-    trained = cells._cell
+    trained = grid._cell
 
-    def stopped(plan: cells.BenchPlan, cell: cells.Cell, *more: Any) -> cells.Cell:
+    def stopped(plan: grid.BenchPlan, cell: grid.Cell, *more: Any) -> grid.Cell:
         if cell.seed == 2:
             raise KeyboardInterrupt
         return trained(plan, cell, *more)
 
-    monkeypatch.setattr(cells, "_cell", stopped)
+    monkeypatch.setattr(grid, "_cell", stopped)
     assert here(*options(data, tmp_path, epochs=1)).code != 0
     kept = [json.loads(path.read_text(encoding="utf-8"))["result"] for path in (tmp_path / "cells").iterdir()]
     done = sorted((one["method"], one["copies"], one["seed"]) for one in kept)
@@ -205,8 +205,8 @@ def test_a_diverging_model_is_named(data: Path, tmp_path: Path, monkeypatch: pyt
     def wild(*arguments: object) -> object:
         return replace(configs(*arguments), rate=1e30)
 
-    configs = cells.config_of
-    monkeypatch.setattr(cells, "config_of", wild)
+    configs = grid.config_of
+    monkeypatch.setattr(grid, "config_of", wild)
     error = here(*options(data, tmp_path, methods="none", copies=None)).error
     assert error.startswith("cnn on none, seed 1: epoch ")
     assert "the loss became" in error
@@ -221,39 +221,39 @@ def test_rows_without_a_source_cannot_be_counted_by_copies(data: Path, tmp_path:
 def test_the_lineage_that_augment_writes_beside_a_file_names_the_sources(tmp_path: Path) -> None:
     path = apc(tmp_path / "more.txt", [("so the $T$ is good", "soup", "Positive")])
     jsonl(tmp_path / "more.txt.lineage.jsonl", [{"source": "7", "text": "so the soup is good", "edits": []}])
-    (row,) = reading.load(path, "absc").rows
+    (row,) = labelled_texts.load(path, "absc").rows
     assert (row.source, row.label, row.text[slice(*row.aspect or (0, 0))]) == ("7", "POS", "soup")
 
 
 def test_files_of_every_kind_are_read(tmp_path: Path) -> None:
     tsv = tmp_path / "a.tsv"
     tsv.write_text("sentence\tlabel\nso good\t1\nso bad\t0\n", encoding="utf-8")
-    assert [(row.text, row.label) for row in reading.load(tsv, "tc").rows] == [("so good", "1"), ("so bad", "0")]
+    assert [(row.text, row.label) for row in labelled_texts.load(tsv, "tc").rows] == [("so good", "1"), ("so bad", "0")]
     atepc = tmp_path / "a.atepc"
     block = "the O -100\nhot B-ASP {}\nsoup I-ASP {}\nand O -100\ntea B-ASP {}\n\n"
     atepc.write_text(block.format("Negative", "Negative", "-100") + block.format("-100", "-100", "Positive"), "utf-8")
-    (row,) = reading.load(atepc, "ate").rows
+    (row,) = labelled_texts.load(atepc, "ate").rows
     assert [row.text[a:b] for a, b in row.spans] == ["hot soup", "tea"]
-    judged = reading.load(atepc, "absc").rows
+    judged = labelled_texts.load(atepc, "absc").rows
     assert [(one.text[slice(*one.aspect or (0, 0))], one.label) for one in judged] == [
         ("hot soup", "NEG"),
         ("tea", "POS"),
     ]
     three = apc(tmp_path / "a.apc", [("the $T$ and tea", "soup", "Positive"), ("the soup and $T$", "tea", "Negative")])
-    (row,) = reading.load(three, "ate").rows
+    (row,) = labelled_texts.load(three, "ate").rows
     assert [row.text[a:b] for a, b in row.spans] == ["soup", "tea"]
     old = tmp_path / "old.json"
     told = {"ID": "1", "Sentence": "湯好，麵也好", "Aspect": ["麵", "NULL"], "AspectFromTo": ["4#4", "0#0"],
     "Opinion": ["也好", "好"], "OpinionFromTo": ["5#6", "2#2"], "Intensity": ["6.5#5.0", "6#5"]}  # fmt: skip
     old.write_text(json.dumps([told]), encoding="utf-8")
-    (row,) = reading.load(old, "aste").rows
+    (row,) = labelled_texts.load(old, "aste").rows
     assert [(one.aspect.text, one.aspect.spans, one.opinion.spans, one.polarity) for one in row.triplets] == [
         ("麵", ((3, 4),), ((4, 6),), "POS")
     ]
     with pytest.raises(InputError, match=r"broken.tsv: of no known kind, or broken: line 2"):
-        reading.load(_written(tmp_path / "broken.tsv", "sentence\tlabel\nno label\n"), "tc")
+        labelled_texts.load(_written(tmp_path / "broken.tsv", "sentence\tlabel\nno label\n"), "tc")
     with pytest.raises(InputError, match="cannot be read"):
-        reading.load(tmp_path / "none.tsv", "tc")
+        labelled_texts.load(tmp_path / "none.tsv", "tc")
 
 
 def _written(path: Path, text: str) -> Path:
@@ -262,9 +262,9 @@ def _written(path: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize("task", ["ate", "absc", "aste", "tc"])
-def test_a_release_is_read_for_every_task_with_spans_that_are_right(task: reading.Task) -> None:
+def test_a_release_is_read_for_every_task_with_spans_that_are_right(task: labelled_texts.Task) -> None:
     release = LAYOUTS / "v0.2.0"
-    rows = reading.load(release, task, "test").rows
+    rows = labelled_texts.load(release, task, "test").rows
     assert len(rows) > 20
     for row in rows:
         for triplet in row.triplets:
@@ -419,14 +419,14 @@ def test_copies_are_counted_by_source_and_held_out_sources_are_left_out(tmp_path
     train = [BenchRow("1", "the soup is good", (Mark(4, 8),), "POS", (4, 8))]
     rows = copied([("the $T$ is good", "soup", "Positive"), ("the $T$ is bad", "tea", "Negative")], 3)
     path = jsonl(tmp_path / "a.jsonl", rows)
-    made = of_file(path, reading.load(path, "absc"), train)
+    made = of_file(path, labelled_texts.load(path, "absc"), train)
     assert len(made.rows) == 3
     assert dict(made.rejected)["source-not-in-train"] == 3
     assert [row.id for row in of_sets(made.rows, range(2))] == ["a0.0@9", "a0.1@7"]
-    held = of_file(path, reading.load(path, "absc"), train, [replace(made.rows[0], id="v")])
+    held = of_file(path, labelled_texts.load(path, "absc"), train, [replace(made.rows[0], id="v")])
     assert (len(held.rows), dict(held.rejected)["held-out"]) == (2, 1)
     with pytest.raises(InputError, match="no augmented row belongs"):
-        of_file(path, reading.load(path, "absc"), [replace(train[0], id="99")])
+        of_file(path, labelled_texts.load(path, "absc"), [replace(train[0], id="99")])
 
 
 def test_texts_are_the_same_whatever_their_script_width_and_marks() -> None:

@@ -229,13 +229,13 @@ def test_quotes_that_join_line_after_line_are_refused(tmp_path: Path, monkeypatc
 
 
 def test_a_release_with_a_parquet_bomb_has_other_rows_and_is_not_read_whole(tmp_path: Path) -> None:
-    from builder.release import parquet
+    from builder.release import parquet_files
 
     release = Path(shutil.copytree(PUBLISHED_SAMPLE, tmp_path / "release"))
     victim = release / "parquet" / "valid-silver.parquet"
     row = pq.read_table(victim).to_pylist()[0] | {"text": "湯" * 100_000}
     layout = 2 if "source" not in row else 3
-    pq.write_table(pa.Table.from_pylist([row] * 3000, schema=parquet.schema(layout)), victim, compression="zstd")
+    pq.write_table(pa.Table.from_pylist([row] * 3000, schema=parquet_files.schema(layout)), victim, compression="zstd")
     assert victim.stat().st_size < 100_000
     seal(release)
     assert "valid-silver.parquet: holds other reviews than data/" in "\n".join(limited(VERIFY, release))

@@ -11,9 +11,9 @@ from random import Random
 import pytest
 from augmenting import chinese, eda_alone, sentence
 
+from builder.augment.candidates import Method, Sentence, applied, moved
+from builder.augment.catalogue import AugmentSettings, Given, make_method, make_settings
 from builder.augment.methods import eda, spelling
-from builder.augment.records import Method, Sentence, applied, moved
-from builder.augment.settings import AugmentSettings, Given, make_method, make_settings
 from builder.core.errors import ConfigError, InputError, install_command
 
 EN = tuple(

@@ -11,6 +11,8 @@ from typing import get_args
 
 import pytest
 
+from builder.augment.candidates import Edit, Mark, Rewrite, Sentence
+from builder.augment.catalogue import make_method, make_settings
 from builder.augment.methods import boostaug
 from builder.augment.methods.boost_filters import (
     JudgedCandidate,
@@ -26,8 +28,6 @@ from builder.augment.methods.boost_filters import (
     survive,
     whole,
 )
-from builder.augment.records import Edit, Mark, Rewrite, Sentence
-from builder.augment.settings import make_method, make_settings
 from builder.core.errors import ConfigError
 
 SURE = SurrogateReading("a", True, 0.995, 4.0)

@@ -13,14 +13,14 @@ import tiny_hub
 import torch
 
 from builder.augment.bench.classifiers import ClassifierConfig
+from builder.augment.candidates import Mark, Sentence
+from builder.augment.catalogue import Given, make_method, make_settings
 from builder.augment.method_settings import BoostSettings
 from builder.augment.methods import boost_embedded, boost_hub
 from builder.augment.methods.boost_embedded import SPECIAL, UNKNOWN, TwoWayConfig, collate, cut, pieces
 from builder.augment.methods.boost_filters import SurrogateReading
 from builder.augment.methods.boost_hub import MaskedModel
-from builder.augment.nets.hub import MASKED, load_model
-from builder.augment.records import Mark, Sentence
-from builder.augment.settings import Given, make_method, make_settings
+from builder.augment.nets.bases import MASKED, load_model
 from builder.core.records import POLARITIES
 
 SMALL = TwoWayConfig(width=32, char_size=32, layers=2, dropout=0.1, rate=6e-3)

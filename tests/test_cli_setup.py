@@ -14,8 +14,8 @@ from conftest import Built, Command
 
 from builder.core.config import flat, resolve
 from builder.core.settings import Config
-from builder.pipeline import setup
-from builder.pipeline.setup import EXTRAS, Diagnosis, setting_facts
+from builder.pipeline import installation
+from builder.pipeline.installation import EXTRAS, Diagnosis, setting_facts
 
 # ---- init and config
 
@@ -129,8 +129,8 @@ def test_doctor_finds_this_installation_fit(here: Command, tmp_path: Path) -> No
 
 
 def test_doctor_says_how_to_install_the_missing(here: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    present = setup.find_spec
-    monkeypatch.setattr(setup, "find_spec", lambda name: None if name == "datasette" else present(name))
+    present = installation.find_spec
+    monkeypatch.setattr(installation, "find_spec", lambda name: None if name == "datasette" else present(name))
     out = here("doctor", "--workdir", tmp_path).out
     (line,) = [line for line in out.splitlines() if "extra inspect" in line]
     assert line.startswith("-       extra inspect   for `builder serve`; pip install -e ")
@@ -139,7 +139,7 @@ def test_doctor_says_how_to_install_the_missing(here: Command, monkeypatch: pyte
 
 def test_doctor_ends_with_1_where_nothing_works(here: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     finding = Diagnosis("models", "broken", "the embedded models cannot be read", "install builder again")
-    monkeypatch.setattr(setup, "_models", lambda: finding)
+    monkeypatch.setattr(installation, "_models", lambda: finding)
     ran = here("doctor", "--workdir", tmp_path)
     assert ran.code == 1
     assert "BROKEN  models          the embedded models cannot be read; install builder again\n" in ran.out

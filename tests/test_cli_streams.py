@@ -20,7 +20,7 @@ from builder.core.settings import Input
 from builder.language.lexicon.resources import load_lexicon, overlays
 from builder.pipeline import builds, pipeline
 from builder.pipeline.builds import Build
-from builder.release.reading import shelf_of
+from builder.release.shelf import shelf_of
 from builder.reviews.sources import read
 from builder.reviews.sources.cells import RawReview, RejectedRow
 from builder.store import db

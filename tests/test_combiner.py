@@ -10,7 +10,7 @@ import pytest
 from test_model import triplet
 
 from builder.core.records import Triplet
-from builder.models.agreement import FLOOR, NAMES, Combiner, describe, describe_all, likely
+from builder.models.combiner import FLOOR, NAMES, Combiner, describe, describe_all, likely
 from builder.models.text_reading import PairOdds, Proposal, TextReading, place_of
 
 TEXT = "湯頭很香，麵條難吃"

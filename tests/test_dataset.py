@@ -13,8 +13,8 @@ from conftest import Command, Ran, sentence
 from builder.pipeline import outcome
 from builder.pipeline.builds import new_build
 from builder.pipeline.outcome import examples, list_next_commands
-from builder.release import reading
-from builder.release.reading import opened
+from builder.release import shelf
+from builder.release.shelf import opened
 from builder.store import db, released, report
 
 Build = Callable[..., Ran]
@@ -115,7 +115,7 @@ def test_ids_name_no_file_and_the_preview_says_what_becomes_of_them(make: Build,
     ran = make(reused, "--workdir", tmp_path / "w2", "--name", "again")
     assert "  id      ← id (1 row with the id of another: `ID~ROW` in the dataset)" in ran.err
     releases = [tmp_path / "releases" / "v0.1.0", tmp_path / "releases" / "again" / "v0.1.0"]
-    ids = [{row["id"] for name in opened(path).splits for row in reading.rows(path, name)} for path in releases]
+    ids = [{row["id"] for name in opened(path).splits for row in shelf.rows(path, name)} for path in releases]
     assert ids == [{"review-1", "review-2", "review-3"}, {"r50", "r51", "r51~3"}]
 
 
@@ -135,8 +135,8 @@ def test_the_examples_are_the_surest_of_the_short_reviews(tmp_path: Path, monkey
         return {"text": text, "triplets": [{"confidence": confidence} for confidence in confidences]}
 
     rows = [row("甲" * 10, 0.99, 0.4), row("乙" * 10, 0.9, 0.9), row("丙" * 90, 1, 1), row("丁" * 10, 0.8, 0.8)]
-    monkeypatch.setattr(reading, "opened", lambda path: type("Release", (), {"splits": ["train"]}))
-    monkeypatch.setattr(reading, "rows", lambda path, split: iter(rows))
+    monkeypatch.setattr(shelf, "opened", lambda path: type("Release", (), {"splits": ["train"]}))
+    monkeypatch.setattr(shelf, "rows", lambda path, split: iter(rows))
     monkeypatch.setattr(outcome, "triplet", lambda kept: kept)
     monkeypatch.setattr(outcome, "laid_out", lambda answers, colour: [answer.text[0] for answer in answers])
     assert list(examples(tmp_path)) == ["乙", "丁", "甲"]

@@ -18,6 +18,8 @@ from torch import nn
 
 from builder.augment.bench.classifiers import MODELS, ClassifierConfig, Means, Task, chosen
 from builder.augment.bench.learn import learn
+from builder.augment.candidates import Method
+from builder.augment.catalogue import make_settings
 from builder.augment.method_settings import (
     CBertSettings,
     ContextSettings,
@@ -26,12 +28,10 @@ from builder.augment.method_settings import (
     StyleTransferSettings,
 )
 from builder.augment.methods import gpt2, masked_seq2seq, replacing, style_transfer
+from builder.augment.nets.bases import SEQ2SEQ as WRITER
+from builder.augment.nets.bases import load as load_hub
 from builder.augment.nets.beam import settled
-from builder.augment.nets.hub import SEQ2SEQ as WRITER
-from builder.augment.nets.hub import load as load_hub
 from builder.augment.nets.transformer import HubCore
-from builder.augment.records import Method
-from builder.augment.settings import make_settings
 from builder.augment.survival import judges
 from builder.augment.training import Workplace
 from builder.core.errors import ConfigError

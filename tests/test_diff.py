@@ -12,7 +12,7 @@ from test_export import facts, files_of, release, review, triplet
 
 from builder.core.records import Released
 from builder.release.diff import Diff, as_json, between, bumped, compare, compare_making, markdown
-from builder.release.export.records import triplet_row
+from builder.release.export.native_rows import triplet_row
 from builder.release.manifest import making
 
 LONG = "這家的牛肉麵湯頭濃郁，麵條彈牙，牛肉給得很大方，下次還會再來吃"

@@ -15,7 +15,7 @@ from test_store import new
 from builder.core.records import Triplet, Verdict
 from builder.pages.plain_story import tell_story
 from builder.pipeline import outcome
-from builder.store import db, drops, gold, queries, released, reviews, runs, triplets
+from builder.store import db, drops, pool_labels, queries, released, reviews, runs, triplets
 
 TEXT = "鹹蛋餅皮薄又香，豆漿淡，店裡燈光還行"
 CAKE = made(TEXT, (1, 3), ((4, 5),), (4, 5))
@@ -132,9 +132,9 @@ def test_variants_of_the_paper_say_what_their_judge_and_their_rounds_left_out(fi
 
 def test_a_review_that_was_labelled_drops_what_its_labels_do_not_say(filled: Filled) -> None:
     ids = filled.judged(2, [(CAKE, "YY", 0.9), (SOY, "YY", 0.9)])
-    people = triplets.source(filled.connection, gold.GOLD, "gold", "g", "two readers")
+    people = triplets.source(filled.connection, pool_labels.GOLD, "gold", "g", "two readers")
     said = triplets.propose(filled.connection, people, [(2, SOY)])
-    gold.put_layer(filled.connection, people, [2])
+    pool_labels.put_layer(filled.connection, people, [2])
     filled.release(said)
     assert filled.drop() == {ids[CAKE]: ("labelled", None, None, None)}
     assert "this review is labelled, and its labels do not say this" in tell_story(

@@ -21,8 +21,8 @@ from builder.core.records import POLARITIES, Element, Polarity, Released, Span, 
 from builder.release import package
 from builder.release.card import card as card_of
 from builder.release.export import answers, research
-from builder.release.export.records import ReviewRow, TripletRow, extracted, mismatch, triplet_row
-from builder.release.export.records import triplet as read_row
+from builder.release.export.native_rows import ReviewRow, TripletRow, extracted, mismatch, triplet_row
+from builder.release.export.native_rows import triplet as read_row
 from builder.release.gates import schema_fault
 from builder.release.manifest import (
     Facts,

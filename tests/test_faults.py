@@ -26,7 +26,7 @@ from builder.core.errors import ReleaseError, WorkdirError
 from builder.pipeline import pipeline
 from builder.pipeline.builds import Build
 from builder.pipeline.stages import annotate, seed
-from builder.release.reading import opened, row, rows
+from builder.release.shelf import opened, row, rows
 from builder.release.verify import verify
 from builder.store import db, queries, reviews
 from builder.store import reviews as readings

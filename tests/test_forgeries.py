@@ -15,11 +15,11 @@ from forgeries import forge, seal
 from test_export import facts, files_of, release, reviews
 
 from builder.api.building import Release
-from builder.augment.bench.reading import load
+from builder.augment.bench.labelled_texts import load
 from builder.core.errors import BuilderError
 from builder.pages.serve.app import of_release
 from builder.release.diff import between
-from builder.release.reading import opened, rows
+from builder.release.shelf import opened, rows
 from builder.release.verify import _row, naming_faults, verify
 
 

@@ -19,7 +19,7 @@ from builder.core.errors import ConfigError
 from builder.core.records import POLARITIES
 from builder.release.export import annotation_tools, research
 from builder.release.export.formats import FORMATS, NAMES, export, skipped_lines
-from builder.release.export.records import (
+from builder.release.export.native_rows import (
     REVIEW_DETAILS,
     TRIPLET_DETAILS,
     ElementRow,

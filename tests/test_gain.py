@@ -16,7 +16,7 @@ from builder.engine.reader import Recipe, extract, make_reader
 from builder.gold.metrics.scores import Answer
 from builder.language.lexicon.folders import Folders, folders_in
 from builder.language.lexicon.packs import find_model
-from builder.models.agreement import Combiner
+from builder.models.combiner import Combiner
 from builder.models.shipped import open_model
 from builder.models.text_reading import place_of
 from builder.pipeline.judging import shipped_holder

@@ -11,7 +11,7 @@ from goldwork import TEXTS, by_name, pooled, triplet
 from builder.core.records import Candidate, Label, Pool
 from builder.gold import agreement
 from builder.gold.items import meant
-from builder.store import db, gold, pools
+from builder.store import db, pool_labels, pools
 from builder.teaching import labelling
 from builder.teaching.labelling import opened
 
@@ -47,7 +47,7 @@ def test_measures_say_nothing_where_there_is_nothing_to_measure() -> None:
 
 def say(workdir: Path, annotator: str, said: dict[int, Label], kind: str = "human") -> None:
     with opened(workdir) as connection, db.atomic(connection):
-        gold.put(connection, gold.annotator(connection, annotator, kind), said.items(), "test")
+        pool_labels.put(connection, pool_labels.annotator(connection, annotator, kind), said.items(), "test")
 
 
 def all_yes(pool: Pool) -> dict[int, Label]:
@@ -95,7 +95,7 @@ def disputed(tmp_path: Path) -> tuple[Path, Pool]:
     with opened(workdir) as connection:
         review = next(r for r in pool.reviews if r.text == TEXTS[0])
         i = pools.add(connection, review.id, Candidate(None, triplet(TEXTS[0], "店員", "不|太好", "NEG")))
-        gold.put(connection, gold.annotator(connection, "bo"), [(i, Label("YY"))], "test")
+        pool_labels.put(connection, pool_labels.annotator(connection, "bo"), [(i, Label("YY"))], "test")
         return workdir, pools.read(connection, pool.id)
 
 
@@ -110,7 +110,7 @@ def test_disputes_are_labels_corrections_and_lonely_finds(disputed: tuple[Path, 
     assert found.raw == pytest.approx(0.9)
     assert found.pairs[0].both == found.everyone == 10
     with db.reading(workdir) as connection:
-        final = gold.final(connection, pool.id)
+        final = pool_labels.final(connection, pool.id)
     assert sorted(how for _, how in final.values()) == ["agreed"] * 8 + [
         "single"
     ]  # the two open disputes have no final label
@@ -128,7 +128,7 @@ def test_three_people_decide_by_majority(disputed: tuple[Path, Pool]) -> None:
     workdir, pool = disputed
     say(workdir, "cy", {by_name(pool, TEXTS[0], "湯頭")[1].id: Label("NX")})
     with db.reading(workdir) as connection:
-        label, how = gold.final(connection, pool.id)[by_name(pool, TEXTS[0], "湯頭")[1].id]
+        label, how = pool_labels.final(connection, pool.id)[by_name(pool, TEXTS[0], "湯頭")[1].id]
     assert (label.label, how) == ("NX", "majority")
 
 

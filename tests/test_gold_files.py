@@ -20,7 +20,7 @@ from builder.core.records import Candidate, Label, Pool
 from builder.gold.file_formats import FORMATS, format_of
 from builder.gold.items import MentionError, from_utf16, locate, shown, to_utf16
 from builder.gold.sheet import escaped, unescaped
-from builder.store import db, gold, pools
+from builder.store import db, pool_labels, pools
 from builder.teaching.labelling import export, import_labels, opened
 
 FORMAT_NAMES = list(FORMATS)
@@ -43,23 +43,23 @@ def label_some(workdir: Path, pool: Pool, annotator: str = "amy") -> None:
     }
     places = {review.text: review for review in pool.reviews}
     with opened(workdir) as connection, db.atomic(connection):
-        who = gold.annotator(connection, annotator)
-        gold.put(connection, who, said.items(), "test")
+        who = pool_labels.annotator(connection, annotator)
+        pool_labels.put(connection, who, said.items(), "test")
         for text, t in (
             (soup, triplet(soup, "店員", "不|太好", "NEG")),
             (nothing, triplet(nothing, "家人", "一起", "NEU")),
         ):
             i = pools.add(connection, places[text].id, Candidate(None, t))
-            gold.put(connection, who, [(i, Label("YY"))], "test")
-        gold.check(connection, who, [places[meal].id], "test")
+            pool_labels.put(connection, who, [(i, Label("YY"))], "test")
+        pool_labels.check(connection, who, [places[meal].id], "test")
 
 
 def everything(workdir: Path, pool: str, annotator: str = "amy") -> object:
     """Labels, added triplets and complete reviews of an annotator, without the numbers of a database."""
     with db.reading(workdir) as connection:
         read = pools.read(connection, pool)
-        said = gold.of_pool(connection, pool).get(annotator, {})
-        checked = gold.checked(connection, pool, annotator)
+        said = pool_labels.of_pool(connection, pool).get(annotator, {})
+        checked = pool_labels.checked(connection, pool, annotator)
     found = {(r.key, one.triplet.key): said[one.id] for r in read.reviews for one in r.candidates if one.id in said}
     return found, {r.key for r in read.reviews if r.id in checked}
 
@@ -189,7 +189,7 @@ def test_label_studio_names_several_annotators_itself(labelled: Labelled, tmp_pa
         "label-studio:9",
     )
     with db.reading(tmp_path / "w") as connection:
-        said = gold.of_pool(connection, pool.id, "human")
+        said = pool_labels.of_pool(connection, pool.id, "human")
     assert {who: [one.label for one in listed.values()] for who, listed in said.items()} == {
         "bo@example.org": ["NX"], "label-studio:7": ["YY"], "label-studio:9": [None],
     }  # fmt: skip

@@ -28,7 +28,7 @@ from builder.cli.main import cli
 from builder.core.errors import ConfigError
 from builder.core.records import Pool
 from builder.gold.judge import SYSTEM, Endpoint, Failure, Question, Reply, ask, key_of, parse, questions
-from builder.store import db, gold
+from builder.store import db, pool_labels
 
 openai = pytest.importorskip("openai", reason="the extra judge is not installed")
 KEY = "sk-secret-0123456789"
@@ -51,7 +51,7 @@ def judge(here: Command, work: Work, monkeypatch: pytest.MonkeyPatch) -> Judge:
 
 def said(workdir: Path, pool: Pool, name: str = "m") -> Counter[str | None]:
     with db.reading(workdir) as connection:
-        return Counter(one.label for one in gold.of_pool(connection, pool.id)[name].values())
+        return Counter(one.label for one in pool_labels.of_pool(connection, pool.id)[name].values())
 
 
 def kept(workdir: Path) -> bytes:

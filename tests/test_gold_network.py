@@ -15,10 +15,10 @@ from conftest import Command
 from goldwork import pooled
 from test_gold_page import Page, served
 
-from builder.cli.annotate import serve
+from builder.cli.annotation import serve
 from builder.core.errors import ConfigError, InputError
 from builder.gold.server import NAME, PasswordDoor, Refusal, read_passwords, remove_password, set_password
-from builder.store import db, gold
+from builder.store import db, pool_labels
 
 pytest.importorskip("uvicorn", reason="the extra annotate is not installed")
 WORD = {"amy": "correct horse 1", "bo": "battery staple 2"}
@@ -74,7 +74,7 @@ def test_each_person_labels_under_their_own_name(page: Page) -> None:
         assert page.ask("POST", "/api/sign_out", {}, Content_Type="application/json", **session)[0] == 200
         assert page.ask("GET", "/api/head", **calls)[0] == 401
     with db.reading(page.workdir) as connection:
-        labels = gold.of_pool(connection, page.pool.id, "human")
+        labels = pool_labels.of_pool(connection, page.pool.id, "human")
     assert {name: [label.label for label in given.values()] for name, given in labels.items()} == {
         "amy": ["YY"],
         "bo": ["NX"],

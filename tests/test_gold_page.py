@@ -18,12 +18,12 @@ import pytest
 from chromium import Browser, serving
 from goldwork import TEXTS, by_name, pooled
 
-from builder.cli.annotate import serve
+from builder.cli.annotation import serve
 from builder.core.records import Label, Pool
 from builder.gold.items import ORDERS
 from builder.gold.server import KeyDoor, LabelSite, PasswordDoor, Passwords, app
 from builder.pages.annotation_page import DatabaseBook
-from builder.store import db, gold, pools
+from builder.store import db, pool_labels, pools
 from builder.teaching.labelling import opened
 
 pytest.importorskip("uvicorn", reason="the extra annotate is not installed")
@@ -62,7 +62,7 @@ class Page:
 
     def said(self, annotator: str = "amy") -> dict[int, Label]:
         with db.reading(self.workdir) as connection:
-            return gold.of_pool(connection, self.pool.id).get(annotator, {})
+            return pool_labels.of_pool(connection, self.pool.id).get(annotator, {})
 
 
 @contextmanager
@@ -326,7 +326,7 @@ def _nothing_missing(browser: Browser, page: Page) -> None:
     assert "Nobody proposed a triplet here" in browser.text("#question")
     browser.press("1", "Enter")
     with db.reading(page.workdir) as connection:
-        assert len(gold.checked(connection, page.pool.id, "amy")) == 1
+        assert len(pool_labels.checked(connection, page.pool.id, "amy")) == 1
     assert browser.text("#count").startswith("1 / 11 ")
 
 
@@ -376,7 +376,7 @@ def test_disputes_are_decided_on_the_page_which_says_when_there_are_none(tmp_pat
         assert "There is nothing to do here" in browser.text("#error")
     with opened(workdir) as connection:
         for who, label in (("bo", "YY"), ("cy", "NX")):
-            gold.put(connection, gold.annotator(connection, who), [(soup.id, Label(label))], "t")  # type: ignore[arg-type]
+            pool_labels.put(connection, pool_labels.annotator(connection, who), [(soup.id, Label(label))], "t")  # type: ignore[arg-type]
     with served(workdir, pool, "--annotator", "amy", "--adjudicate") as page:
         browser.open(page.address)
         assert "bo YY · cy NX" in browser.text("#said")
@@ -384,7 +384,7 @@ def test_disputes_are_decided_on_the_page_which_says_when_there_are_none(tmp_pat
         browser.press("3")
         assert browser.text("#count").startswith("1 / 1 ")
         with db.reading(workdir) as connection:
-            assert gold.decisions(connection, pool.id) == {soup.id: Label("NX")}
+            assert pool_labels.decisions(connection, pool.id) == {soup.id: Label("NX")}
         assert page.said() == {}
 
 
@@ -410,5 +410,5 @@ def test_two_pages_can_write_at_the_same_time(tmp_path: Path) -> None:
         thread.join()
     assert faults == []
     with db.reading(workdir) as connection:
-        said = gold.of_pool(connection, pool.id, "human")
+        said = pool_labels.of_pool(connection, pool.id, "human")
     assert {who: len(one) for who, one in said.items()} == {"bo": 10, "cy": 10}

@@ -18,7 +18,7 @@ from builder.engine.reader import Recipe, make_reader
 from builder.gold.items import BREAK, ORDERS, labels_per_hour, uncertainty
 from builder.gold.pool import PoolSettings, shares
 from builder.pipeline import layers
-from builder.store import db, gold, pools, reviews
+from builder.store import db, pool_labels, pools, reviews
 from builder.teaching.label_sources import read_workdir
 from builder.teaching.labelling import opened
 from builder.teaching.lessons import read_taught
@@ -84,7 +84,7 @@ def test_numbers_run_through_the_pool_and_candidates_of_a_review_lie_together(tm
 def test_verdicts_of_the_discriminator_become_labels(tmp_path: Path) -> None:
     workdir, pool = pooled(tmp_path)
     with db.reading(workdir) as connection:
-        said = gold.of_pool(connection, pool.id)["discriminator"]
+        said = pool_labels.of_pool(connection, pool.id)["discriminator"]
     assert Counter(one.label for one in said.values()) == {"YY": 6, "YN": 1}
 
 
@@ -95,7 +95,7 @@ def test_a_rebuild_costs_no_label(tmp_path: Path) -> None:
         with db.atomic(connection):
             reviews.clear(connection)
         assert pools.read(connection, pool.id) == pool
-        assert len(gold.of_pool(connection, pool.id)["amy"]) == pool.size
+        assert len(pool_labels.of_pool(connection, pool.id)["amy"]) == pool.size
 
 
 def test_a_working_directory_without_proposals_or_without_the_split_is_refused(tmp_path: Path) -> None:
@@ -130,10 +130,10 @@ def test_the_database_refuses_labels_that_make_no_sense(tmp_path: Path) -> None:
     workdir, pool = pooled(tmp_path)
     one = next(one for review in pool.reviews for one in review.candidates)
     with opened(workdir) as connection:
-        who = gold.annotator(connection, "amy")
+        who = pool_labels.annotator(connection, "amy")
         for wrong in (Label("YY", "NEG"), Label(None, "NEG"), replace(Label("YY"), label="ZZ")):  # type: ignore[arg-type]
             with pytest.raises(sqlite3.IntegrityError):
-                gold.put(connection, who, [(one.id, wrong)], "t")
+                pool_labels.put(connection, who, [(one.id, wrong)], "t")
 
 
 def test_the_command_says_what_it_made(tmp_path: Path, here: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,8 +231,8 @@ def label(workdir: Path, pool: Pool, name: str, kind: str, *, but: int = 0) -> N
     """YY for every candidate, without the first `but` of the pool."""
     candidates = [candidate for review in pool.reviews for candidate in review.candidates]
     with opened(workdir) as connection, db.atomic(connection):
-        who = gold.annotator(connection, name, kind)
-        gold.put(connection, who, [(candidate.id, Label("YY")) for candidate in candidates[but:]], "test")
+        who = pool_labels.annotator(connection, name, kind)
+        pool_labels.put(connection, who, [(candidate.id, Label("YY")) for candidate in candidates[but:]], "test")
 
 
 def test_what_people_decided_becomes_a_gold_file_that_a_build_reads(tmp_path: Path, here: Command) -> None:
@@ -241,10 +241,10 @@ def test_what_people_decided_becomes_a_gold_file_that_a_build_reads(tmp_path: Pa
     (corrected, wrong, *_) = [candidate for review in pool.reviews for candidate in review.candidates]
     turned = "NEG" if corrected.triplet.polarity == "POS" else "POS"
     with opened(workdir) as connection, db.atomic(connection):
-        amy = gold.annotator(connection, "amy")
-        gold.put(connection, amy, [(corrected.id, Label("YN", turned)), (wrong.id, Label("NX"))], "test")
+        amy = pool_labels.annotator(connection, "amy")
+        pool_labels.put(connection, amy, [(corrected.id, Label("YN", turned)), (wrong.id, Label("NX"))], "test")
         empty = [review.id for review in pool.reviews if not review.candidates]
-        gold.check(connection, amy, empty, "test")
+        pool_labels.check(connection, amy, empty, "test")
     out = tmp_path / "gold.jsonl"
     ran = here("annotate", "gold", "--workdir", workdir, "--out", out)
     assert (ran.code, ran.out) == (0, f"{out}: gold, 5 reviews, 9 triplets of pool {pool.id}\n"), ran.err

@@ -10,7 +10,7 @@ import pytest
 from test_release import make, seeded, told
 
 from builder.release.export.formats import NAMES, export_release
-from builder.release.reading import rows
+from builder.release.shelf import rows
 from builder.release.verify import verify
 
 HURT = (

@@ -20,10 +20,10 @@ from builder.core.shards.local import LocalCrew
 from builder.pipeline.outcome import preview
 from builder.release.diff import between
 from builder.release.export import table
-from builder.release.export.records import labelled
+from builder.release.export.native_rows import labelled
 from builder.release.gates import RowLook
 from builder.release.manifest import MASKED
-from builder.release.reading import rows
+from builder.release.shelf import rows
 from builder.release.verify import _content
 from builder.reviews import sources
 from builder.reviews.sources.cells import RawReview

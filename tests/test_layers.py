@@ -21,7 +21,7 @@ from builder.core.records import Label, Pool
 from builder.core.settings import Evaluate
 from builder.gold.pool import PoolSettings
 from builder.pipeline.layers import read_layers
-from builder.store import db, gold, pools
+from builder.store import db, pool_labels, pools
 from builder.teaching.labelling import opened
 from builder.teaching.pooling import make_pool
 
@@ -84,9 +84,11 @@ def finish(work: Work) -> None:
     label(workdir, work.all, "model/x", "llm")
     first = next(candidate for review in work.all.reviews for candidate in review.candidates)
     with opened(workdir) as connection, db.atomic(connection):
-        gold.put(connection, gold.annotator(connection, "model/x", "llm"), [(first.id, Label("NX"))], "test")
+        pool_labels.put(
+            connection, pool_labels.annotator(connection, "model/x", "llm"), [(first.id, Label("NX"))], "test"
+        )
         empty = [review.id for review in work.few.reviews if not review.candidates]
-        gold.check(connection, gold.annotator(connection, "amy"), empty, "test")
+        pool_labels.check(connection, pool_labels.annotator(connection, "amy"), empty, "test")
 
 
 def test_a_release_holds_a_gold_and_a_silver_layer_of_labelled_pools(work: Work) -> None:

@@ -8,10 +8,10 @@ import pytest
 from augmenting import chinese as sentence
 from augmenting import eda_alone
 
-from builder.augment import settings
+from builder.augment import catalogue
+from builder.augment.candidates import Method, Sentence, applied
+from builder.augment.catalogue import Given, make_settings
 from builder.augment.methods import eda
-from builder.augment.records import Method, Sentence, applied
-from builder.augment.settings import Given, make_settings
 from builder.reviews.repair import fold
 
 TEXTS = (
@@ -28,7 +28,7 @@ def made(one: Sentence, operation: str, texts: tuple[str, ...] = TEXTS, **option
 
 def alone(operation: str, texts: tuple[str, ...] = TEXTS, **options: object) -> Method:
     asked = make_settings({f"eda.{key}": value for key, value in options.items()})
-    return eda_alone(settings.make_method("eda", replace(asked, given=Given(texts=texts))), operation)
+    return eda_alone(catalogue.make_method("eda", replace(asked, given=Given(texts=texts))), operation)
 
 
 def test_an_adverb_an_opener_and_a_closer_come_only_where_their_neighbours_stood_beside_them() -> None:
@@ -115,18 +115,18 @@ def test_what_several_changes_make_was_read_as_a_whole(operation: str, cut: str,
 
 def test_other_texts_give_another_signature_and_english_knows_nothing_of_it() -> None:
     first, second = (
-        settings.make_method("eda", replace(make_settings({}), given=Given(texts=texts)))
+        catalogue.make_method("eda", replace(make_settings({}), given=Given(texts=texts)))
         for texts in (TEXTS, TEXTS[1:])
     )
     assert first.signature != second.signature
-    english = settings.make_method("eda", replace(make_settings({}), given=Given(texts=TEXTS, language="en")))
+    english = catalogue.make_method("eda", replace(make_settings({}), given=Given(texts=TEXTS, language="en")))
     assert english.usage is None
 
 
 def test_only_so_many_texts_are_read_and_the_signature_tells_of_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(eda, "MOST_TEXTS", 1)
     one, same, other = (
-        settings.make_method("eda", replace(make_settings({}), given=Given(texts=texts)))
+        catalogue.make_method("eda", replace(make_settings({}), given=Given(texts=texts)))
         for texts in (("一二三", "四五六"), ("一二三", "七八九"), ("四五六", "一二三"))
     )
     assert one.usage is not None

@@ -24,7 +24,7 @@ from builder.language.nlp import conllu, crf, embedded
 from builder.language.nlp.conllu import TreebankSentence, clauses, review_like, without_final_mark
 from builder.language.nlp.parser import repair
 from builder.language.nlp.train import evaluate, v1_like
-from builder.language.nlp.words import Words, chosen
+from builder.language.nlp.user_words import Words, chosen
 
 WORDS = {
     "酒": "NOUN", "超": "ADV", "好喝": "ADJ", "好吃": "ADJ", "蛋": "NOUN", "不會": "AUX", "太": "ADV", "鹹": "ADJ",

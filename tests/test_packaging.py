@@ -23,8 +23,8 @@ from builder.cli import main
 from builder.core import errors
 from builder.core.errors import DISTRIBUTION, install_command
 from builder.core.machine import choose_kernels
-from builder.pipeline import setup
-from builder.pipeline.setup import find_extra
+from builder.pipeline import installation
+from builder.pipeline.installation import find_extra
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
@@ -106,12 +106,12 @@ def test_a_module_that_an_extra_brings_is_known_with_it_and_no_other_is_imported
     unknown = {name for name in others if not find_extra(name)}
     strange = {name for name in unknown if not core & set(map(canonical, brought_by.get(name, [])))}
     assert strange == {"_typeshed"}, "it is there for mypy alone"
-    for extra, (modules, _) in setup.EXTRAS.items():
+    for extra, (modules, _) in installation.EXTRAS.items():
         asked = {canonical(Requirement(line).name) for line in EXTRAS[extra]}
         assert asked & set(map(canonical, brought_by[modules[0]])), f"{extra} brings {modules[0]}"
 
 
-@pytest.mark.parametrize("module", [module for modules, _ in setup.EXTRAS.values() for module in modules])
+@pytest.mark.parametrize("module", [module for modules, _ in installation.EXTRAS.values() for module in modules])
 def test_a_module_that_is_not_installed_is_one_line_that_installs_it(
     module: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,7 +14,7 @@ from conftest import ROOT
 from test_reproduce import PAGE, commands
 
 from builder.augment.bench.classifiers import chosen
-from builder.augment.settings import SHARED, AugmentSettings, make_settings, section_of
+from builder.augment.catalogue import SHARED, AugmentSettings, make_settings, section_of
 from builder.cli.augment import augment, bench
 from builder.cli.main import cli
 from builder.cli.options import with_preset_options

@@ -339,7 +339,7 @@ def test_a_name_that_is_no_repository_is_refused(here: Command, release: Path, n
 def test_a_hub_that_never_ends_is_given_up(
     here: Command, server: Hub, release: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    from builder.release import hub as hub_client
+    from builder.release import hub_upload as hub_client
 
     monkeypatch.setattr(hub_client, "MOST_BYTES", 1 << 20)
     monkeypatch.setattr(hub_client, "PATIENCE", 60.0 if kind == "endless" else 1.5)

@@ -26,9 +26,9 @@ from builder.pipeline import release_facts as facts_of_release
 from builder.pipeline.builds import Build
 from builder.pipeline.context import Context
 from builder.pipeline.stages import release as stage
-from builder.release import gates, package, parquet
+from builder.release import gates, package, parquet_files
 from builder.release.card import HUB_SPLITS
-from builder.release.export.records import ReviewRow
+from builder.release.export.native_rows import ReviewRow
 from builder.release.manifest import checksums, sha256
 from builder.release.verify import verify
 from builder.reviews.near_duplicates import links
@@ -308,12 +308,12 @@ def test_parquet_holds_any_text_whole_also_one_longer_than_a_block() -> None:
         review(str(n), text) | {"rating": rating}
         for n, (text, rating) in enumerate(zip(texts, [4, 1e-7, None, 5.0], strict=True))
     ]
-    assert pq.read_table(io.BytesIO(parquet.dump(members))).to_pylist() == members
+    assert pq.read_table(io.BytesIO(parquet_files.dump(members))).to_pylist() == members
 
 
 def test_a_parquet_twin_that_says_something_else_is_found(tmp_path: Path) -> None:
     files = sound(rows())
-    files["parquet/valid-silver.parquet"] = parquet.dump(
+    files["parquet/valid-silver.parquet"] = parquet_files.dump(
         [review("c", "服務差", triplet("服務差", (0, 2), ((2, 3),), (2, 3), "NEG"))]
     )
     assert verify(release(tmp_path, rebuilt(files))) == [
@@ -499,7 +499,9 @@ def test_a_release_is_loaded_whatever_splits_are_empty(
     for name in (None, "silver"):
         loaded = datasets.load_dataset(str(made), name, cache_dir=str(tmp_path / "cache"))
         assert {hub: loaded[hub].to_list() for hub in loaded} == filled
-        assert all(one.features == datasets.Features.from_arrow_schema(parquet.schema()) for one in loaded.values())
+        assert all(
+            one.features == datasets.Features.from_arrow_schema(parquet_files.schema()) for one in loaded.values()
+        )
     split = next(split for split, hub in HUB_SPLITS.items() if hub in filled)
     file, cache = str(made / "data" / f"{split}.jsonl"), str(tmp_path / "cache")
     twin = datasets.load_dataset("json", data_files=file, cache_dir=cache, split="train")
@@ -517,10 +519,10 @@ def test_a_release_is_loaded_whatever_splits_are_empty(
 
 def test_a_layer_without_rows_is_no_config_that_fails_to_load() -> None:
     files = {
-        f"parquet/train-{name}.parquet": parquet.dump(held)
+        f"parquet/train-{name}.parquet": parquet_files.dump(held)
         for name, held in (("silver", rows()["train"]), ("more", []))
     }
-    assert list(parquet.filled(files)) == ["parquet/train-silver.parquet"]
+    assert list(parquet_files.filled(files)) == ["parquet/train-silver.parquet"]
 
 
 def test_a_release_without_a_review_is_refused(here: Command, tmp_path: Path) -> None:
@@ -561,7 +563,7 @@ def test_the_card_and_the_citation_are_yaml_that_says_what_the_manifest_says(she
         assert [one["config_name"] for one in head[part]] == ["default", "silver"]
     sizes = {one["name"]: one["num_examples"] for one in head["dataset_info"][0]["splits"]}
     assert sizes == {hub: body["splits"][split]["reviews"] for split, hub in HUB_SPLITS.items()}
-    assert head["dataset_info"][0]["features"] == parquet.features(parquet.schema())
+    assert head["dataset_info"][0]["features"] == parquet_files.features(parquet_files.schema())
     cited = yaml.safe_load((shelf / "CITATION.cff").read_text(encoding="utf-8"))
     assert {key: str(cited[key]) for key in ("cff-version", "type", "version", "license", "date-released")} == {
         "cff-version": "1.2.0", "type": "dataset", "version": "0.1.0", "license": "CC-BY-4.0",

@@ -13,8 +13,8 @@ from test_release import make, workdir
 
 from builder.language.lexicon.categories import Categories
 from builder.language.lexicon.resources import Lexicon, load_lexicon
-from builder.release.export.records import ReviewRow, completed
-from builder.release.reading import rows
+from builder.release.export.native_rows import ReviewRow, completed
+from builder.release.shelf import rows
 from builder.release.verify import verify
 from builder.store import db, queries, released, triplets
 

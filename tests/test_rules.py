@@ -18,7 +18,7 @@ from builder.core.settings import Convention
 from builder.engine import Engine, RuleEngine, make_engine
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.rules import Rule, RuleExample, load_rules
-from builder.models.agreement import held
+from builder.models.combiner import held
 from builder.models.trust import TrustLimits
 
 RULES = load_rules()

@@ -35,8 +35,8 @@ from builder.core.markup import HIDDEN, SpanMark, lanes
 from builder.core.records import Element, Polarity, ReadWord, Reasons, Span, StoredTriplet, Triplet
 from builder.pages.plain_story import list_legend, tell_story
 from builder.pages.serve import answering, app, plugin
-from builder.release.reading import opened
-from builder.release.reading import rows as read_rows
+from builder.release.shelf import opened
+from builder.release.shelf import rows as read_rows
 from builder.store import browse, db, listing, released, reviews, runs, search, stories, triplets
 
 pytest.importorskip("datasette", reason="the extra inspect is not installed")

@@ -15,9 +15,9 @@ from test_diff import by_id
 from test_export import review, triplet
 
 from builder.core.errors import ReleaseError
-from builder.release import package, parquet
+from builder.release import package, parquet_files
 from builder.release.diff import Shelf, compare
-from builder.release.export.records import ReviewRow
+from builder.release.export.native_rows import ReviewRow
 from builder.release.statistics import statistics
 
 ROWS = {
@@ -114,7 +114,7 @@ def test_a_table_that_breaks_off_is_closed_and_not_written_further(tmp_path: Pat
     import pyarrow.parquet as pq
 
     def broken(row: ReviewRow) -> None:
-        with parquet.TableWriter(tmp_path / "x.parquet") as writer:
+        with parquet_files.TableWriter(tmp_path / "x.parquet") as writer:
             writer.take(json.dumps(row).encode() + b"\n")
             raise RuntimeError("stop")
 

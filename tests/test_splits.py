@@ -22,7 +22,7 @@ from builder.core.config import resolve
 from builder.core.errors import ConfigError
 from builder.pipeline import pipeline, splits
 from builder.pipeline.builds import Build
-from builder.release.reading import Existing
+from builder.release.shelf import Existing
 from builder.reviews import assignment, near_duplicates, rare_pairs
 from builder.reviews.assignment import Groups, assign, by_hash, norm_hash
 from builder.reviews.near_duplicates import alike, bigrams, clusters, links, normal, pairs

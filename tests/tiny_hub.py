@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from builder.augment.records import Mark, Sentence
+from builder.augment.candidates import Mark, Sentence
 from builder.core.records import Polarity
 
 CHINESE: tuple[tuple[str, str, str, Polarity], ...] = (

@@ -20,9 +20,9 @@ from builder.core.errors import ConfigError
 from builder.core.files import PathLike, write_atomically
 from builder.core.records import Triplet
 from builder.core.settings import Config
-from builder.release import reading
+from builder.release import shelf
 from builder.release.diff import Diff, between
-from builder.release.export.records import ReviewRow
+from builder.release.export.native_rows import ReviewRow
 from builder.release.verify import naming_faults
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Release:
 
     def __init__(self, path: PathLike) -> None:
         self.path = Path(path)
-        self._opened = reading.opened(self.path)
+        self._opened = shelf.opened(self.path)
 
     @property
     def version(self) -> str:
@@ -110,7 +110,7 @@ class Release:
         Raises:
             ConfigError: the release has no such split, or `datasets` is not installed.
         """
-        kept = reading.kept_columns(self.manifest["config"])
+        kept = shelf.kept_columns(self.manifest["config"])
         return documents.make_datasets(self._rows, self.splits, split, self.layers, kept)
 
     def verify(self) -> list[str]:
@@ -143,7 +143,7 @@ class Release:
                 f"the release has no split {split!r}", where=str(self.path), fix=f"it has {', '.join(known)}"
             )
         for name in self.splits if split is None else (split,):
-            for row in reading.rows(self.path, name):
+            for row in shelf.rows(self.path, name):
                 yield name, row
 
     def __repr__(self) -> str:

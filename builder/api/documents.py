@@ -21,7 +21,7 @@ from builder.core.errors import ConfigError, InputError, install_command
 from builder.core.files import parse_json
 from builder.core.records import Triplet
 from builder.release.export import table
-from builder.release.export.records import ReviewRow, completed, extracted, judged_triplet, mismatch, read_extracted
+from builder.release.export.native_rows import ReviewRow, completed, extracted, judged_triplet, mismatch, read_extracted
 
 if TYPE_CHECKING:
     import datasets
@@ -359,11 +359,11 @@ def make_datasets(
         import datasets
     except ImportError as error:
         raise ConfigError("Release.to_dataset needs datasets", fix="pip install datasets") from error
-    from builder.release import layers as augmented
-    from builder.release import parquet
+    from builder.release import augmentation_layers as augmented
+    from builder.release import parquet_files
 
     def make(name: str) -> datasets.Dataset:
-        schema = augmented.schema() if name in layers else parquet.schema(kept=kept)
+        schema = augmented.schema() if name in layers else parquet_files.schema(kept=kept)
         rows: list[Mapping[str, Any]] = [row for _, row in read(name)]
         columns = {column: [row.get(column) for row in rows] for column in schema.names}  # a split may be empty
         return datasets.Dataset.from_dict(columns, features=datasets.Features.from_arrow_schema(schema))

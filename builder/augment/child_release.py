@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from builder import __version__
-from builder.augment.records import Method
+from builder.augment.candidates import Method
+from builder.augment.catalogue import relevant_settings
 from builder.augment.run import AugmentOptions, Judgement, Rejected
-from builder.augment.settings import relevant_settings
 from builder.augment.views import Keep, View
 from builder.core.errors import ReleaseError
-from builder.release import layers, package
+from builder.release import augmentation_layers, package
+from builder.release.augmentation_layers import LayerRow
 from builder.release.diff import bumped
-from builder.release.layers import LayerRow
 from builder.release.manifest import Content, Facts, LayerFacts, SplitFacts, of_manifest, stored
-from builder.release.reading import FORMAT, Existing, existing, parsed, rows, versions
+from builder.release.shelf import FORMAT, Existing, existing, parsed, rows, versions
 from builder.release.statistics import statistics
 
 # ---- The options and the outcome
@@ -117,9 +117,9 @@ def _content(parent: Existing, folder: Path) -> package.Files:
         return {name: stored(path) for name, path in paths.items() if name.startswith(_KEPT)}
     content = package.data(folder, {split: map(package.write_row, rows(parent.path, split)) for split in parent.splits})
     for layer, about in parent.manifest.get("augmentations", {}).items():
-        lines = (parent.path / layers.path(about["split"], layer)).read_bytes().split(b"\n")
+        lines = (parent.path / augmentation_layers.path(about["split"], layer)).read_bytes().split(b"\n")
         content |= package.layer(
-            about["split"], layer, [layers.completed_layer(json.loads(line)) for line in lines if line]
+            about["split"], layer, [augmentation_layers.completed_layer(json.loads(line)) for line in lines if line]
         )
     return content | {name: stored(path) for name, path in paths.items() if name.startswith("rejected/")}
 

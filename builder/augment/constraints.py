@@ -20,7 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from builder.augment.records import Mark, Rewrite, Sentence, applied, moved, replaced
+from builder.augment.candidates import Mark, Rewrite, Sentence, applied, moved, replaced
 from builder.core.records import Span, polarity_of
 from builder.language.lexicon.resources import AGAINST, Lexicon
 from builder.reviews.repair import fold

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from builder import __version__
 from builder.augment import child_release, survival
+from builder.augment.catalogue import METHODS, Given, check_method, make_method, relevant_settings
 from builder.augment.child_release import TRAIN, ReleaseOptions, describe_layer
 from builder.augment.constraints import Trial
 from builder.augment.run import (
@@ -35,7 +36,6 @@ from builder.augment.sentence_files import (
     language_of,
     refuse,
 )
-from builder.augment.settings import METHODS, Given, check_method, make_method, relevant_settings
 from builder.augment.survival import Held
 from builder.augment.views import ViewUnit, layer_row, parts, segmented, units
 from builder.core import shards
@@ -45,12 +45,12 @@ from builder.core.machine import uncollected
 from builder.core.shards import Crew
 from builder.core.wording import counted, describe_faults
 from builder.language.lexicon.folders import folders_in
-from builder.release import layers
-from builder.release.export.records import ReviewRow, triplet
+from builder.release import augmentation_layers
+from builder.release.augmentation_layers import LayerRow
+from builder.release.export.native_rows import ReviewRow, triplet
 from builder.release.gates import unmasked
-from builder.release.layers import LayerRow
 from builder.release.manifest import sha256
-from builder.release.reading import Existing, opened, rows
+from builder.release.shelf import Existing, opened, rows
 from builder.release.verify import verify
 from builder.reviews.near_duplicates import among, clusters, disputed, links, normal
 
@@ -77,8 +77,8 @@ def _checked(options: ReleaseOptions) -> Existing:
             where=str(options.release),
             fix="choose another release",
         )
-    taken = (*layers.RESERVED, *parent.manifest.get("augmentations", {}))
-    if not layers.NAME.fullmatch(options.named) or options.named in taken:
+    taken = (*augmentation_layers.RESERVED, *parent.manifest.get("augmentations", {}))
+    if not augmentation_layers.NAME.fullmatch(options.named) or options.named in taken:
         what = "is taken" if options.named in taken else "is no name for a layer"
         raise ConfigError(
             f"{options.named!r} {what}", where="--layer", fix="choose another one: small letters, digits and hyphens"

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from builder.augment import constraints
+from builder.augment.candidates import Edit, Mark, Method, Rewrite, Sentence, rewrite_of
+from builder.augment.catalogue import AugmentSettings, Given, make_method
 from builder.augment.constraints import Cues, Trial, bad_edits, broken, make_trial, respaced, spelt
 from builder.augment.methods.boostaug import CODE, BoostAug
-from builder.augment.records import Edit, Mark, Method, Rewrite, Sentence, rewrite_of
-from builder.augment.settings import AugmentSettings, Given, make_method
 from builder.core.code import code_digest
 from builder.core.config import filled, flat
 from builder.core.files import Kept, key_of, write_atomically

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, NoReturn, Protocol
 
+from builder.augment.candidates import Mark, Sentence, moved, written
 from builder.augment.constraints import Trial
-from builder.augment.records import Mark, Sentence, moved, written
 from builder.core.records import Polarity, Span
-from builder.release.export.records import text_of, tokens
+from builder.release.export.native_rows import text_of, tokens
 from builder.reviews.script import HAN
 
 Language = Literal["zh", "en"]

@@ -16,10 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from builder.augment.candidates import written
+from builder.augment.catalogue import AugmentSettings
 from builder.augment.constraints import Trial
-from builder.augment.records import written
 from builder.augment.run import Judgement
-from builder.augment.settings import AugmentSettings
 from builder.augment.views import cached_reader
 from builder.core.errors import ConfigError, install_command
 from builder.core.records import Span, Triplet

@@ -18,9 +18,9 @@ from typing import Any, Literal, TypeVar
 
 from torch import nn
 
+from builder.augment.candidates import Changed, Edit, Mark, Method, Rewrite, Sentence
+from builder.augment.catalogue import AugmentSettings, Given, section_of
 from builder.augment.method_settings import Training
-from builder.augment.records import Changed, Edit, Mark, Method, Rewrite, Sentence
-from builder.augment.settings import AugmentSettings, Given, section_of
 from builder.augment.views import segmented
 from builder.core.errors import ConfigError, InputError
 from builder.core.progress import ModelBar

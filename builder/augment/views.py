@@ -14,13 +14,13 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Literal, cast
 
+from builder.augment.candidates import Changed, Mark, Sentence, moved, replaced, stretched
 from builder.augment.constraints import Trial
-from builder.augment.records import Changed, Mark, Sentence, moved, replaced, stretched
 from builder.core.records import Polarity, Span
 from builder.engine.reader import Reader, Recipe, make_reader
 from builder.language.lexicon.folders import SHIPPED, Folders
-from builder.release.export.records import ElementRow, ReviewRow, TripletRow
-from builder.release.layers import AspectRow, LayerRow
+from builder.release.augmentation_layers import AspectRow, LayerRow
+from builder.release.export.native_rows import ElementRow, ReviewRow, TripletRow
 from builder.reviews.text import clauses, sentences
 
 View = Literal["triplets", "ate", "aspect", "sentence"]

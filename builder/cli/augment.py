@@ -27,7 +27,7 @@ from builder.cli.options import (
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
-    from builder.augment.settings import AugmentSettings
+    from builder.augment.catalogue import AugmentSettings
 
 # ---- builder augment
 
@@ -68,7 +68,7 @@ def augment(
 
     A release gets a child release with a layer of new rows. Without METHOD, the methods are listed.
     """
-    from builder.augment.settings import METHODS, check_method, describe_origins, make_settings
+    from builder.augment.catalogue import METHODS, check_method, describe_origins, make_settings
     from builder.cli.build import _settings, crew
 
     if method is None:
@@ -99,7 +99,7 @@ def augment(
 
 def _require_base(settings: AugmentSettings, method: str) -> None:
     """Refuse a base that is not there before anything is read; a method without its extra says so itself."""
-    from builder.augment.settings import relevant_settings
+    from builder.augment.catalogue import relevant_settings
 
     for key, base in relevant_settings(settings, method).items():
         if (key.endswith(".base") or key == "fluency") and base not in ("", "embedded") and find_spec("transformers"):
@@ -254,7 +254,7 @@ def bench(context: click.Context, /, shift: bool, preset: str | None, **options:
 
     from builder.augment.bench import plan as planning
     from builder.augment.bench import shift as shifts
-    from builder.augment.bench.cells import BenchRequest, check_extra
+    from builder.augment.bench.grid import BenchRequest, check_extra
     from builder.core.progress import ModelBar
     from builder.store.db import lock
 

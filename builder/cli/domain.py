@@ -44,7 +44,7 @@ def start(
     It reads some of the REVIEWS with the domain `none` and the shipped model, shows what they find, and opens
     the page for labels, the most useful first, with what was found filled in. Run it again to go on.
     """
-    from builder.cli.annotate import serve
+    from builder.cli.annotation import serve
     from builder.teaching.domain_packs import HowToRead, start_domain
 
     folder = workdir or Path(f"{name}-work")

@@ -159,8 +159,8 @@ def export(
     from typing import cast
 
     from builder.release.export.formats import FORMATS, export_release
-    from builder.release.export.records import Opinion
-    from builder.release.reading import opened
+    from builder.release.export.native_rows import Opinion
+    from builder.release.shelf import opened
 
     if name is None:
         for known, form in FORMATS.items():

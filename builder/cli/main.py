@@ -68,7 +68,7 @@ def _group(name: str, about: str, *places: str) -> _Group:
 
 GROUPS: tuple[_Group, ...] = (
     _group(
-        "gold", "Label reviews, judge labels, and score.", "gold.pool", "annotate.annotate", "gold.judge",
+        "gold", "Label reviews, judge labels, and score.", "gold.pool", "annotation.annotate", "gold.judge",
         "score.audit", "score.score", "gold.gain",
     ),
     _group(
@@ -176,7 +176,7 @@ def main() -> None:
         _stopped(signal.SIGTERM)
     except ModuleNotFoundError as error:
         from builder.core.errors import install_command
-        from builder.pipeline.setup import find_extra
+        from builder.pipeline.installation import find_extra
 
         if not (extra := find_extra(error.name or "")):
             raise

@@ -83,7 +83,7 @@ def with_preset_options(
 
 def preset_settings(preset: str | None) -> dict[str, PresetValue]:
     """The settings of augmentation that a preset holds, by key."""
-    from builder.augment.settings import SHARED
+    from builder.augment.catalogue import SHARED
 
     if not preset or "augment" not in preset_commands(preset):
         return {}

@@ -26,7 +26,7 @@ def init(path: Path, force: bool) -> None:
     """
     from builder.core.errors import OutputError
     from builder.core.files import write_atomically
-    from builder.pipeline.setup import commented_settings
+    from builder.pipeline.installation import commented_settings
 
     if path.exists() and not force:
         raise OutputError("is there already", where=str(path), fix="name another file, or write over it with --force")
@@ -44,9 +44,9 @@ def config(key: str | None, preset: str | None, as_json: bool) -> None:
     KEY is one such as release.licence, or a section such as release. Without KEY all are listed. `builder build
     --show-config` says what is set, and where.
     """
-    from builder.augment.settings import AugmentSettings
+    from builder.augment.catalogue import AugmentSettings
     from builder.core.files import written_value
-    from builder.pipeline.setup import explain, list_settings, preset_rows
+    from builder.pipeline.installation import explain, list_settings, preset_rows
 
     if key is not None and preset:
         raise click.UsageError("--preset lists settings: leave out KEY")
@@ -81,7 +81,7 @@ def doctor(workdir: Path, as_json: bool) -> None:
     import json
     from dataclasses import asdict
 
-    from builder.pipeline.setup import diagnose
+    from builder.pipeline.installation import diagnose
 
     colour = shows_colour(sys.stdout)
     out = styled_output() if colour else sys.stdout

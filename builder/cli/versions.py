@@ -20,7 +20,7 @@ from builder.core.settings import DEFAULT_WORKDIR
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
-    from builder.release.hub import UploadPlan
+    from builder.release.hub_upload import UploadPlan
 
 # ---- builder versions release and builder verify
 
@@ -141,25 +141,25 @@ def publish(
     tag. Needs the extra `publish`.
     """
     from builder.core.errors import printable
-    from builder.release import hub
+    from builder.release import hub_upload
 
     if (release is None) == (model is None):
         raise click.UsageError("name either the directory of a release, or a model: --model C3 --workdir DIR")
     if model is None and release is not None:
-        planned = hub.plan(release, repository)
+        planned = hub_upload.plan(release, repository)
     else:
         from builder.pipeline.model_folders import make_model_folder
 
-        hub.check_repository(repository)
+        hub_upload.check_repository(repository)
         made = make_model_folder(workdir, str(model))
-        planned = hub.plan_model(made.path, repository, made.tag)
+        planned = hub_upload.plan_model(made.path, repository, made.tag)
         click.echo(f"{made.path}: the folder of the model", err=True)
     if not yes:
         _show(planned)
         return
     try:
-        done = hub.send_within(seconds, planned, private, report=lambda line: click.echo(line, err=True))
-    except hub.HubTimeout as error:
+        done = hub_upload.send_within(seconds, planned, private, report=lambda line: click.echo(line, err=True))
+    except hub_upload.HubTimeout as error:
         click.echo(f"builder: error: {printable(str(error))}", err=True)
         sys.stderr.flush()
         os._exit(2)  # an ordinary exit would wait for the requests that hang

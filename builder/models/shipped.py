@@ -25,7 +25,7 @@ from builder.core.machine import has_gpu
 from builder.core.records import VERDICTS, Triplet, Verdict
 from builder.language.lexicon.packs import JUDGE, reader_folder
 from builder.learning.task import Example, Progress
-from builder.models.agreement import FLOOR, Combiner
+from builder.models.combiner import FLOOR, Combiner
 from builder.models.numpy_reader import open_numpy_reader
 from builder.models.text_reading import Proposal, TextReader, TextReading
 from builder.models.trust import Calibration, TrustLimits, read_calibration

@@ -25,7 +25,7 @@ from builder.core.records import POLARITIES, VERDICTS, Candidate, Element, Label
 from builder.gold.items import ORDERS, READ, labels_per_hour
 from builder.gold.items import triplet as added_triplet
 from builder.gold.server import LOCAL, LabelSite, Passwords, read_passwords
-from builder.store import db, gold, pools
+from builder.store import db, pool_labels, pools
 from builder.teaching.label_sources import OFTEN, Teacher
 from builder.teaching.labelling import entered, undecided
 
@@ -107,15 +107,15 @@ class DatabaseBook:
         self._order = ORDERS[order](self._pool, margins)
         self._reviews = {review.id: review for review in self._pool.reviews}
         self._disputes = undecided(connection, self._pool) if adjudicate else {}
-        self._labels = {} if adjudicate else gold.of_pool(connection, pool).get(annotator, {})
-        self._checked = set() if adjudicate else gold.checked(connection, pool, annotator)
+        self._labels = {} if adjudicate else pool_labels.of_pool(connection, pool).get(annotator, {})
+        self._checked = set() if adjudicate else pool_labels.checked(connection, pool, annotator)
         self._added: dict[int, list[Candidate]] = {}
         self._places = list(self._list_places())
         of_reviews = [review for review, _ in self._places]  # places of one review lie together
         self._first = {review: place for place, review in reversed([*enumerate(of_reviews)])}
         self._number = Counter(of_reviews)
         self._done = sum(self._is_done(place) for place in range(len(self._places)))
-        self._moments = gold.moments(connection, pool, annotator)
+        self._moments = pool_labels.moments(connection, pool, annotator)
 
     def head(self) -> Json:
         total = len(self._places)
@@ -128,7 +128,7 @@ class DatabaseBook:
 
     def _count_team(self) -> dict[str, int]:
         """How many candidates each annotator has labelled; nobody where disputes are decided."""
-        labels = {} if self._adjudicate else gold.of_pool(self._connection, self._pool.id, "human")
+        labels = {} if self._adjudicate else pool_labels.of_pool(self._connection, self._pool.id, "human")
         proposed = {
             candidate.id for review in self._order for candidate in review.candidates if candidate.n is not None
         }
@@ -188,17 +188,17 @@ class DatabaseBook:
         if self._adjudicate:
             if given.label is None:
                 raise ValueError("a decision is YY, YN or NX")
-            gold.decide(self._connection, self._who, [(candidate.id, given)], TOOL)
+            pool_labels.decide(self._connection, self._who, [(candidate.id, given)], TOOL)
         else:
-            gold.put(self._connection, self._who, [(candidate.id, given)], TOOL)
+            pool_labels.put(self._connection, self._who, [(candidate.id, given)], TOOL)
         self._labels[candidate.id] = given
 
     def clear(self, place: int, answer: Mapping[str, Any]) -> None:
         _, candidate = self._candidate(place)
         if self._adjudicate:
-            gold.undecide(self._connection, candidate.id)
+            pool_labels.undecide(self._connection, candidate.id)
         else:
-            gold.drop(self._connection, self._who, candidate.id)
+            pool_labels.drop(self._connection, self._who, candidate.id)
         self._labels.pop(candidate.id, None)
 
     def add(self, place: int, answer: Mapping[str, Any]) -> None:
@@ -212,9 +212,9 @@ class DatabaseBook:
         if any(candidate.n is not None and candidate.triplet.key == t.key for candidate in review.candidates):
             raise ValueError("this triplet is a candidate already: label it 1 (YY)")
         i = pools.add(self._connection, review.id, Candidate(None, t))
-        gold.put(self._connection, self._who, [(i, Label("YY"))], TOOL)
+        pool_labels.put(self._connection, self._who, [(i, Label("YY"))], TOOL)
         if self._adjudicate:
-            gold.decide(self._connection, self._who, [(i, Label("YY"))], TOOL)
+            pool_labels.decide(self._connection, self._who, [(i, Label("YY"))], TOOL)
         mine = self._added.setdefault(review.id, [])
         if all(triplet.id != i for triplet in mine):
             mine.append(Candidate(None, t, (), i))
@@ -226,17 +226,17 @@ class DatabaseBook:
         if not matching:
             raise ValueError("nothing was added here")
         if self._adjudicate:
-            gold.undecide(self._connection, matching[-1].id)
-        gold.drop(self._connection, self._who, matching[-1].id)
+            pool_labels.undecide(self._connection, matching[-1].id)
+        pool_labels.drop(self._connection, self._who, matching[-1].id)
         mine.remove(matching[-1])
 
     def check(self, place: int, answer: Mapping[str, Any]) -> None:
         """Nothing is missing in this review."""
-        gold.check(self._connection, self._who, [self._places[place][0]], TOOL)
+        pool_labels.check(self._connection, self._who, [self._places[place][0]], TOOL)
         self._checked.add(self._places[place][0])
 
     def uncheck(self, place: int, answer: Mapping[str, Any]) -> None:
-        gold.uncheck(self._connection, self._who, self._places[place][0])
+        pool_labels.uncheck(self._connection, self._who, self._places[place][0])
         self._checked.discard(self._places[place][0])
 
     def _list_places(self) -> Iterator[tuple[int, Candidate | None]]:

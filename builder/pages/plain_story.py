@@ -15,7 +15,7 @@ from dataclasses import asdict
 
 from builder.core.errors import printable
 from builder.gold.sheet import marked
-from builder.release.export.records import extracted
+from builder.release.export.native_rows import extracted
 from builder.store import runs, stories
 from builder.store.stories import JudgeVerdict, Story, TripletStory
 

@@ -27,7 +27,7 @@ from builder.models import kinds
 from builder.pipeline import layers
 from builder.pipeline.layers import taught_file
 from builder.pipeline.splits import counts_triplets
-from builder.release.reading import existing, rows, shelf_of
+from builder.release.shelf import existing, rows, shelf_of
 from builder.reviews import sources
 from builder.reviews.assignment import norm_hash
 from builder.reviews.near_duplicates import normal

@@ -252,7 +252,7 @@ def hold_one(
     rated: Rated, engine: RuleEngine, doc: Doc, ruled: Triplets, shares: Shares, proposals: Sequence[Proposal]
 ) -> Triplets:
     """What rules and model hold together of a document that the model has read, with its confidence."""
-    from builder.models.agreement import held
+    from builder.models.combiner import held
     from builder.models.shipped import seen
 
     limits = rated.model.limits

@@ -29,7 +29,7 @@ from builder.gold.agreement import AuditResult, describe_audit, measure_audit
 from builder.gold.pool import PoolLayer, layer_of
 from builder.pipeline.context import Context
 from builder.reviews.text import in_order
-from builder.store import db, gold, pools, reviews
+from builder.store import db, pool_labels, pools, reviews
 
 # ---- Layers of the test split and the last audit
 
@@ -72,7 +72,7 @@ def digest_labels(workdir: Path, settings: Evaluate) -> list[str]:
     with db.reading(workdir) as connection:
         known = [row[0] for row in pools.summarise(connection)]
         return [
-            f"{layer} {value} {gold.labels_digest(connection, pool)}"
+            f"{layer} {value} {pool_labels.labels_digest(connection, pool)}"
             for layer, value in named.items()
             for pool in known
             if pool.startswith(value.removeprefix(PREFIX).partition("/")[0])
@@ -122,17 +122,17 @@ def read_layer(
     connection: sqlite3.Connection, pool_id: str, annotator: str = "", where: str = "--annotator"
 ) -> PoolLayer:
     """The layer of a pool by what people decided, or by the labels of one annotator, finished or not."""
-    people = gold.of_pool(connection, pool_id, "human")
+    people = pool_labels.of_pool(connection, pool_id, "human")
     if annotator:
-        everyone = gold.of_pool(connection, pool_id)
+        everyone = pool_labels.of_pool(connection, pool_id)
         if annotator not in everyone:
             known = ", ".join(everyone) or "nobody labelled it"
             raise ConfigError(f"{annotator!r} has no label in pool {pool_id}", where=where, fix=f"known: {known}")
         labels: Mapping[int, Label] = everyone[annotator]
     else:
-        labels = {candidate: label for candidate, (label, _) in gold.final(connection, pool_id).items()}
+        labels = {candidate: label for candidate, (label, _) in pool_labels.final(connection, pool_id).items()}
     names = [annotator] if annotator else list(people)
-    checked = {review for name in names for review in gold.checked(connection, pool_id, name)}
+    checked = {review for name in names for review in pool_labels.checked(connection, pool_id, name)}
     pool = pools.read(connection, pool_id)
     silver = bool(annotator) and annotator not in people
     return layer_of(pool, labels, checked, silver=silver, annotator=annotator)
@@ -149,7 +149,7 @@ def _known_pool(connection: sqlite3.Connection, asked: str, where: str) -> str:
 
 
 def _only_model(connection: sqlite3.Connection, pool_id: str, where: str) -> str:
-    models = list(gold.of_pool(connection, pool_id, "llm"))
+    models = list(pool_labels.of_pool(connection, pool_id, "llm"))
     if len(models) == 1:
         return models[0]
     if not models:
@@ -316,7 +316,7 @@ def _element(row: dict[str, Any], name: str, text: str) -> Element:
 
 def measured(connection: sqlite3.Connection, pool: str) -> AuditResult:
     """What people said of an audit's sample so far, as estimates for the release."""
-    final = {i: label for i, (label, _) in gold.final(connection, pool).items()}
+    final = {i: label for i, (label, _) in pool_labels.final(connection, pool).items()}
     return measure_audit(pools.read(connection, pool), final, pools.complete(connection, pool))
 
 

@@ -20,9 +20,9 @@ from builder.core.settings import Config
 from builder.core.wording import NOT_STATED, counted
 from builder.pipeline.release_facts import NO_JUDGE
 from builder.pipeline.stages.ingest import NUMBERED, find_fault
-from builder.release import reading
+from builder.release import shelf
 from builder.release.export.extract_output import AnsweredText, display_width, laid_out
-from builder.release.export.records import ReviewRow, triplet
+from builder.release.export.native_rows import ReviewRow, triplet
 from builder.reviews import sources
 from builder.reviews.sources.cells import RawReview
 from builder.store import db, report
@@ -81,7 +81,7 @@ class ReleaseOutcome:
 
 def read_outcome(path: Path) -> ReleaseOutcome:
     """What the manifest of a release says; ReleaseError where it cannot be read."""
-    return ReleaseOutcome(path, reading.opened(path).manifest)
+    return ReleaseOutcome(path, shelf.opened(path).manifest)
 
 
 def _quality(manifest: Mapping[str, Any]) -> str:
@@ -122,8 +122,8 @@ def find_silenced_rules(workdir: Path) -> list[SilencedRule]:
 
 def examples(path: Path, colour: bool = False) -> Iterator[str]:
     """Short reviews of a release with their triplets, laid out for people."""
-    release = reading.opened(path)
-    seen = (row for split in release.splits for row in islice(reading.rows(path, split), _LOOK_AT) if row["triplets"])
+    release = shelf.opened(path)
+    seen = (row for split in release.splits for row in islice(shelf.rows(path, split), _LOOK_AT) if row["triplets"])
     rows = sorted(seen, key=_rank_example)[:_EXAMPLES]
     answers = [AnsweredText(None, row["text"], tuple(map(triplet, row["triplets"]))) for row in rows]
     yield from laid_out(answers, colour=colour)

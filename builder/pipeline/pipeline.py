@@ -25,7 +25,7 @@ from builder.language.lexicon.resources import Lexicon
 from builder.pipeline import builds
 from builder.pipeline.builds import Build
 from builder.pipeline.context import Context
-from builder.release.reading import shelf_of
+from builder.release.shelf import shelf_of
 from builder.store import db, runs
 
 

@@ -33,11 +33,11 @@ from builder.release import package
 from builder.release.diff import Diff, Shelf, bumped, changes, compare, compare_making
 from builder.release.manifest import Facts, LayerFacts, QualityFigure, SplitFacts, making, manifest, metric_name, sha256
 from builder.release.origin import SHIPPED, SHIPPED_JUDGE
-from builder.release.reading import Existing, existing, parse, parsed, versions
+from builder.release.shelf import Existing, existing, parse, parsed, versions
 from builder.release.statistics import Tally
 from builder.release.verify import verify
 from builder.store import db, released, reviews, runs, triplets
-from builder.store.gold import GOLD, SILVER
+from builder.store.pool_labels import GOLD, SILVER
 
 REASONS = (
     "unsure", "whole", "masked", "span", "contradiction", "overlap", "masked-duplicate", "near-duplicate", "emptied",

@@ -35,15 +35,15 @@ from builder.pipeline.borders import move_borders
 from builder.pipeline.context import ArrivedWords, Context, pack_words, unpack_words
 from builder.pipeline.judging import join_rows
 from builder.pipeline.rounds import accepts
-from builder.release.export.records import ReviewRow, TripletRow, answers_of, triplet_row
+from builder.release.export.native_rows import ReviewRow, TripletRow, answers_of, triplet_row
 from builder.release.package import write_row
 from builder.reviews import masking as privacy
 from builder.reviews.near_duplicates import normal
 from builder.reviews.script import language_tag, same_script
 from builder.reviews.text import hashed, read_part, repaired_view
 from builder.store import db, reviews, runs, triplets
-from builder.store import gold as labelled
-from builder.store.gold import GOLD, SILVER, LabelledLayer
+from builder.store import pool_labels as labelled
+from builder.store.pool_labels import GOLD, SILVER, LabelledLayer
 from builder.store.queries import public_id
 from builder.store.released import Provenance, provenance
 from builder.store.reviews import Rejection

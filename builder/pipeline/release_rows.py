@@ -21,7 +21,7 @@ from builder.release.gates import HASHED, digest_texts
 from builder.release.package import WrittenRow
 from builder.reviews.near_duplicates import among, clusters, disputed, links
 from builder.reviews.rare_pairs import Texts
-from builder.store import gold, reviews
+from builder.store import pool_labels, reviews
 from builder.store.reviews import Rejection
 
 SPLITS = ("train", "valid", "test")
@@ -51,7 +51,7 @@ class SplitDraft:
     near: set[int] = field(default_factory=set)
     dropped: list[Rejection] = field(default_factory=list)
     compared: dict[str, dict[str, tuple[list[Answer], list[Answer]]]] = field(default_factory=dict)
-    layers: Mapping[str, gold.LabelledLayer] = field(default_factory=dict)
+    layers: Mapping[str, pool_labels.LabelledLayer] = field(default_factory=dict)
 
     def rows(self) -> Iterator[WrittenRow]:
         """The reviews that are released, in the order of the database."""
@@ -87,7 +87,7 @@ class SplitDraft:
 def write_drafts(context: Context, folder: Path) -> dict[str, SplitDraft]:
     """Train, valid and test. Near-duplicates, once masked, stand in one of them only: in the one that comes first."""
     drafts = {name: SplitDraft(name, folder / f"{name}.draft") for name in _FIRST}
-    drafts["test"].layers = gold.layers(context.connection)
+    drafts["test"].layers = pool_labels.layers(context.connection)
     seen: set[bytes] = set()
     with (
         crew_of_this_machine(context) as crew,

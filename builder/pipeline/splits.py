@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from builder.core.config import flat
 from builder.core.settings import Config
 from builder.pipeline.context import Context
-from builder.release.reading import Existing, existing, rows
+from builder.release.shelf import Existing, existing, rows
 from builder.reviews import masking as privacy
 from builder.reviews.assignment import RANK, Groups, assign, norm_hash
 from builder.reviews.near_duplicates import alike, among, bigrams, clusters, disputed, links, normal

@@ -16,10 +16,10 @@ from typing import Any
 from builder.core.licences import known_to_hubs
 from builder.core.records import POLARITIES
 from builder.core.wording import NOT_STATED, table
-from builder.release import layers, origin, parquet, sections
+from builder.release import augmentation_layers, origin, parquet_files, sections
 from builder.release.manifest import MASKED, MASKING, UNMASKED, Content, Facts, interval, size_of
-from builder.release.reading import kept_columns
 from builder.release.sections import quality_section
+from builder.release.shelf import kept_columns
 from builder.release.statistics import list_numbers
 
 # ---- The card of a release
@@ -222,12 +222,12 @@ def _front(facts: Facts, content: Mapping[str, Content]) -> Iterator[str]:
     yield "configs:"
     for name, splits in configs.items():
         yield from _config(name, splits)
-    sizes = parquet.sizes(content)
+    sizes = parquet_files.sizes(content)
     yield "dataset_info:"
     for name, splits in configs.items():
         augmented = name in facts.augmentations
-        shape = layers.schema() if augmented else parquet.schema(kept=kept_columns(facts.config))
-        yield from _info(name, splits, sizes, content, parquet.features(shape))
+        shape = augmentation_layers.schema() if augmented else parquet_files.schema(kept=kept_columns(facts.config))
+        yield from _info(name, splits, sizes, content, parquet_files.features(shape))
 
 
 def _gold_creators(facts: Facts) -> list[str]:
@@ -248,13 +248,13 @@ def _configs(content: Mapping[str, Content], augmentations: Iterable[str] = ()) 
     """Config -> split -> files: by default what was not augmented, then each layer."""
     configs: Configs = {"default": {}}
     for split, hub in HUB_SPLITS.items():
-        for layer in parquet.LAYERS:
-            if (path := parquet.path(split, layer)) in content:
+        for layer in parquet_files.LAYERS:
+            if (path := parquet_files.path(split, layer)) in content:
                 configs["default"].setdefault(hub, []).append(path)
                 configs.setdefault(layer, {})[hub] = [path]
     for layer in augmentations:
         for split, hub in HUB_SPLITS.items():
-            if (path := parquet.path(split, layer)) in content:
+            if (path := parquet_files.path(split, layer)) in content:
                 configs.setdefault(layer, {})[hub] = [path]
     return configs
 

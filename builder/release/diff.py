@@ -19,10 +19,10 @@ import numpy as np
 
 from builder.core.machine import uncollected
 from builder.core.wording import table
-from builder.release.export.records import ReviewRow, TripletRow
+from builder.release.export.native_rows import ReviewRow, TripletRow
 from builder.release.manifest import Facts
-from builder.release.reading import opened, rows, rows_path, sized
-from builder.release.reading import row as read_row
+from builder.release.shelf import opened, rows, rows_path, sized
+from builder.release.shelf import row as read_row
 from builder.release.verify import naming_faults
 from builder.reviews.text import hashed
 

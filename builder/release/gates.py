@@ -21,9 +21,9 @@ import numpy as np
 from builder.core.edges import edge_fault, shared
 from builder.core.records import POLARITIES, VERDICTS
 from builder.core.wording import counted
-from builder.release import parquet
-from builder.release.export.records import ReviewRow, TripletRow, element, mismatch
-from builder.release.reading import FORMAT, is_bounded
+from builder.release import parquet_files
+from builder.release.export.native_rows import ReviewRow, TripletRow, element, mismatch
+from builder.release.shelf import FORMAT, is_bounded
 from builder.reviews import masking as privacy
 from builder.reviews.near_duplicates import links, normal
 from builder.reviews.rare_pairs import Texts
@@ -42,7 +42,7 @@ _ELEMENT: dict[str, tuple[type, ...]] = {"text": (str,), "spans": (list,)}
 @cache
 def _due(what: str, layout: int) -> dict[str, tuple[type, ...]]:
     """The fields of a row or a triplet of a layout with their types, but for the one that a row may do without."""
-    kinds = parquet.kinds_of(parquet.REVIEW if what == "row" else parquet.TRIPLET, layout)
+    kinds = parquet_files.kinds_of(parquet_files.REVIEW if what == "row" else parquet_files.TRIPLET, layout)
     return {
         name: _TYPES[kind.removesuffix(" or null")] + ((type(None),) if kind.endswith(" or null") else ())
         for name, kind in kinds.items()

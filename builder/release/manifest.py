@@ -19,7 +19,7 @@ from typing import Any
 
 from builder.core.files import digest_file
 from builder.core.wording import table
-from builder.release.reading import FORMAT, kept_columns
+from builder.release.shelf import FORMAT, kept_columns
 
 # ---- Figures of quality
 

@@ -23,12 +23,12 @@ from builder.core.errors import ReleaseError
 from builder.core.files import sync
 from builder.core.licences import is_spdx_name
 from builder.core.shards import Crew
-from builder.release import layers, origin, parquet
+from builder.release import augmentation_layers, origin, parquet_files
+from builder.release.augmentation_layers import LayerRow
 from builder.release.card import HUB_SPLITS, card
 from builder.release.export import research
-from builder.release.export.records import ElementRow, ReviewRow, TripletRow, labelled, untokenisable
-from builder.release.export.records import triplet as released
-from builder.release.layers import LayerRow
+from builder.release.export.native_rows import ElementRow, ReviewRow, TripletRow, labelled, untokenisable
+from builder.release.export.native_rows import triplet as released
 from builder.release.manifest import (
     MASKED,
     UNMASKED,
@@ -43,9 +43,9 @@ from builder.release.manifest import (
     stored,
 )
 from builder.release.origin import citation, cite_as
-from builder.release.parquet import COLUMNS, LINEAGE, REVIEW, TRIPLET
-from builder.release.reading import kept_columns
+from builder.release.parquet_files import COLUMNS, LINEAGE, REVIEW, TRIPLET
 from builder.release.sections import quality_sentence
+from builder.release.shelf import kept_columns
 from builder.release.verify import Seen, verify
 
 # ---- Croissant and the files
@@ -245,7 +245,7 @@ def digest(files: Mapping[str, Content]) -> str:
 
 def whole(facts: Facts, content: Mapping[str, Content], changes: str) -> Files:
     """`content` (of `data`) and what is said about it; `changes` is CHANGES.md."""
-    tables = parquet.filled({path: data for path, data in content.items() if path.startswith("parquet/")})
+    tables = parquet_files.filled({path: data for path, data in content.items() if path.startswith("parquet/")})
     files = dict(content) | {
         "README.md": card(facts, tables).encode(),
         "CHANGES.md": changes.encode(),
@@ -260,22 +260,24 @@ def whole(facts: Facts, content: Mapping[str, Content], changes: str) -> Files:
 def _split(folder: Path, split: str, rows: Iterable[WrittenRow]) -> list[str]:
     """The files of a split, by name. Each layer that has rows has a Parquet file: `datasets` loads no empty one."""
     data, answers, aside = f"data/{split}.jsonl", f"paper/{split}.json", f"paper/{split}.skipped.jsonl"
-    for path in (data, answers, parquet.path(split, "")):
+    for path in (data, answers, parquet_files.path(split, "")):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
-    tables: dict[str, parquet.TableWriter] = {}
+    tables: dict[str, parquet_files.TableWriter] = {}
     with ExitStack() as stack:
         ours, theirs, skipped = (stack.enter_context((folder / path).open("wb")) for path in (data, answers, aside))
         for number, written in enumerate(rows, start=1):
             ours.write(written.line)
             if (layer := written.row["annotation"]) not in tables:
-                shape = parquet.schema(kept=tuple(written.row.get("columns", ())))
-                tables[layer] = stack.enter_context(parquet.TableWriter(folder / parquet.path(split, layer), shape))
+                shape = parquet_files.schema(kept=tuple(written.row.get("columns", ())))
+                columns = folder / parquet_files.path(split, layer)
+                tables[layer] = stack.enter_context(parquet_files.TableWriter(columns, shape))
             tables[layer].take(written.line)
             theirs.write(_numbered(number, written.answer))
             skipped.write(written.refused)
     if not (folder / aside).stat().st_size:
         (folder / aside).unlink()
-    made = [data, *(parquet.path(split, layer) for layer in parquet.LAYERS if layer in tables), answers, aside]
+    twins = [parquet_files.path(split, layer) for layer in parquet_files.LAYERS if layer in tables]
+    made = [data, *twins, answers, aside]
     return [path for path in made if (folder / path).exists()]
 
 
@@ -304,8 +306,8 @@ def layer(split: str, name: str, rows: Sequence[LayerRow]) -> Files:
     answers = [_numbered(number, answer) for number, (answer, _) in enumerate(parts, start=1)]
     fit = [labelled(_spanned(row)) for row in rows if not untokenisable(row["text"])]
     out: Files = {
-        layers.path(split, name): b"".join(map(_line, rows)),
-        parquet.path(split, name): parquet.dump(rows, layers.schema()),
+        augmentation_layers.path(split, name): b"".join(map(_line, rows)),
+        parquet_files.path(split, name): parquet_files.dump(rows, augmentation_layers.schema()),
         f"paper/{whole}.json": b"".join(answers),
         f"bio/{whole}.bio": research.dump_bio(fit).encode(),
     }

@@ -17,10 +17,10 @@ from collections.abc import Mapping
 from builder.core.records import Element
 from builder.core.wording import counted, describe_annotators, table
 from builder.release import origin
-from builder.release.export.records import ElementRow, ReviewRow, element_row
+from builder.release.export.native_rows import ElementRow, ReviewRow, element_row
 from builder.release.manifest import Facts, interval, markdown, metric_name, sentence, system_name
-from builder.release.parquet import COLUMNS, REVIEW, TRIPLET, Fields
-from builder.release.reading import kept_columns
+from builder.release.parquet_files import COLUMNS, REVIEW, TRIPLET, Fields
+from builder.release.shelf import kept_columns
 
 # ---- Fields and the example
 

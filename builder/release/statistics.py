@@ -10,7 +10,7 @@ from statistics import mean, median
 
 from builder.core.records import POLARITIES, VERDICTS
 from builder.core.wording import table
-from builder.release.export.records import ReviewRow
+from builder.release.export.native_rows import ReviewRow
 from builder.reviews.masking import REPLACEMENTS
 
 Numbers = Mapping[str, object]

@@ -24,12 +24,12 @@ from builder.core.records import POLARITIES
 from builder.core.shards import Crew, Job
 from builder.core.shards.local import LocalCrew
 from builder.core.wording import counted
-from builder.release import layers, parquet
-from builder.release.export.records import ReviewRow
+from builder.release import augmentation_layers, parquet_files
+from builder.release.augmentation_layers import LayerRow
+from builder.release.export.native_rows import ReviewRow
 from builder.release.gates import RowLook, WholeRelease, row_faults, schema_fault
-from builder.release.layers import LayerRow
 from builder.release.manifest import sums
-from builder.release.reading import (
+from builder.release.shelf import (
     FORMAT,
     NAME,
     croissant_fault,
@@ -226,13 +226,14 @@ def _content(release: Path, crew: Crew, apart: Mapping[str, str], seen: Seen | N
             yield from _reviews(release, split, manifest, whole, crew, not apart, seen)
         augmented = manifest.get("augmentations", {})
         for layer, description in augmented.items():
-            if not layers.NAME.fullmatch(layer) or description["split"] not in splits:
+            if not augmentation_layers.NAME.fullmatch(layer) or description["split"] not in splits:
                 yield f"manifest.json: a layer is called {layer!r}, of the split {description['split']!r}"
                 continue
             yield from _layer(release, layer, manifest, whole)
         yield from whole.repeats()
         if layout > 1:
-            due = {parquet.path(split, layer) for split in splits for layer in (*parquet.LAYERS, *augmented)}
+            named = *parquet_files.LAYERS, *augmented
+            due = {parquet_files.path(split, layer) for split in splits for layer in named}
             yield from (
                 f"{name}: should not be there"
                 for name in sorted(files)
@@ -274,7 +275,7 @@ def _reviews(
         dict.fromkeys(("reviews", "triplets", "gold", "unverified negatives", *POLARITIES), 0)
     )
     kept = kept_columns(manifest["config"])
-    with closing(_Twins(release, split, parquet.schema(layout, kept) if layout > 1 else None)) as twins:
+    with closing(_Twins(release, split, parquet_files.schema(layout, kept) if layout > 1 else None)) as twins:
         for lines, checked in check_lines(release, path, layout, _masks(manifest), crew, compared):
             yield from checked.faults
             seen = None if checked.faults else seen
@@ -300,11 +301,11 @@ def _layer(release: Path, layer: str, manifest: Mapping[str, Any], whole: WholeR
     try:
         split, stated_rows = str(description["split"]), int(description["rows"])
         sources = {row["id"]: row["text"] for row in rows(release, split)}
-        twin = parquet.Twin(release / parquet.path(split, layer), layers.schema(layout))
+        twin = parquet_files.Twin(release / parquet_files.path(split, layer), augmentation_layers.schema(layout))
     except (KeyError, ValueError, TypeError, OSError, ReleaseError) as error:
         yield f"the layer {layer}: cannot be read: {' '.join(str(error).split())}"
         return
-    path = layers.path(split, layer)
+    path = augmentation_layers.path(split, layer)
     sound = []
     for number, line in enumerate(_lines(release / path) if (release / path).is_file() else (), start=1):
         outcome = _row(line, layer, sources, layout)
@@ -323,9 +324,9 @@ def _layer(release: Path, layer: str, manifest: Mapping[str, Any], whole: WholeR
             for row in sound:
                 twin.take(row)
             if not twin.end():
-                yield f"{parquet.path(split, layer)}: holds other rows than {path}"
+                yield f"{parquet_files.path(split, layer)}: holds other rows than {path}"
     except (OSError, ValueError, TypeError, OverflowError) as error:
-        yield f"{parquet.path(split, layer)}: cannot be read: {' '.join(str(error).split())}"
+        yield f"{parquet_files.path(split, layer)}: cannot be read: {' '.join(str(error).split())}"
 
 
 def _row(line: str, layer: str, sources: Mapping[str, str], layout: int) -> LayerRow | list[str]:
@@ -334,9 +335,9 @@ def _row(line: str, layer: str, sources: Mapping[str, str], layout: int) -> Laye
         row = parse(line)
     except ValueError as error:
         return [f"no row of a layer: {error!r}"]
-    named = layers.renamed(row) if layout < 3 and isinstance(row, dict) else row
-    faults = list(layers.faults(named, layer, sources))
-    if not faults and (fault := schema_fault(layers.core(named, layout), layout)):
+    named = augmentation_layers.renamed(row) if layout < 3 and isinstance(row, dict) else row
+    faults = list(augmentation_layers.faults(named, layer, sources))
+    if not faults and (fault := schema_fault(augmentation_layers.core(named, layout), layout)):
         faults = [fault]
     return faults or row
 
@@ -363,14 +364,14 @@ class _Twins:
 
     def __init__(self, release: Path, split: str, shape: Any) -> None:
         self._release, self._split, self._shape = release, split, shape
-        self._open: dict[str, parquet.Twin] = {}
+        self._open: dict[str, parquet_files.Twin] = {}
         self._broken: set[str] = set()
 
     def take(self, row: ReviewRow) -> Iterator[str]:
-        yield from self._guarded(parquet.path(self._split, row["annotation"]), lambda twin: twin.take(row))
+        yield from self._guarded(parquet_files.path(self._split, row["annotation"]), lambda twin: twin.take(row))
 
     def end(self) -> Iterator[str]:
-        paths = {parquet.path(self._split, layer) for layer in parquet.LAYERS}
+        paths = {parquet_files.path(self._split, layer) for layer in parquet_files.LAYERS}
         there = {path for path in paths if (self._release / path).exists()}
         for path in sorted(there | self._open.keys()):
             ended: list[bool] = []
@@ -378,13 +379,13 @@ class _Twins:
             if ended == [False]:
                 yield f"{path}: holds other reviews than data/"
 
-    def _guarded(self, path: str, use: Callable[[parquet.Twin], None]) -> Iterator[str]:
+    def _guarded(self, path: str, use: Callable[[parquet_files.Twin], None]) -> Iterator[str]:
         """`use` the file; pyarrow's errors are faults, said once."""
         if path in self._broken:
             return
         try:
             if path not in self._open:
-                self._open[path] = parquet.Twin(self._release / path, self._shape)
+                self._open[path] = parquet_files.Twin(self._release / path, self._shape)
             use(self._open[path])
         except (OSError, ValueError, TypeError, OverflowError) as error:
             self._broken.add(path)

@@ -45,7 +45,7 @@ from builder.pipeline.extraction import build_settings, make_recipe
 from builder.pipeline.layers import taught_file
 from builder.pipeline.rule_changes import quote_triplet
 from builder.reviews.text import view
-from builder.store import gold, pools
+from builder.store import pool_labels, pools
 from builder.teaching.labelling import opened
 from builder.teaching.lessons import LABELS, Lessons, Rows, learn, read_taught, write_lessons
 
@@ -164,9 +164,9 @@ def read_workdir(workdir: Path, pool: str | None = None) -> LabelledRows:
 
 
 def _read_pool(connection: sqlite3.Connection, name: str) -> Iterator[Row]:
-    labels = {candidate: label for candidate, (label, _) in gold.final(connection, name).items()}
-    people = gold.of_pool(connection, name, "human")
-    checked = {review for who in people for review in gold.checked(connection, name, who)}
+    labels = {candidate: label for candidate, (label, _) in pool_labels.final(connection, name).items()}
+    people = pool_labels.of_pool(connection, name, "human")
+    checked = {review for who in people for review in pool_labels.checked(connection, name, who)}
     audit = pools.is_audit(connection, name)
     read_in_full = pools.complete(connection, name) if audit else checked
     for review in pools.read(connection, name).reviews:

@@ -15,7 +15,7 @@ from builder.core.records import Candidate, Label, Pool
 from builder.gold import agreement
 from builder.gold.file_formats import CheckedAnswer, Checker, format_of
 from builder.gold.items import Fault, LabelItem, items, label_text
-from builder.store import db, gold, pools
+from builder.store import db, pool_labels, pools
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ def export(
     """Write a pool, with the labels of `annotator` so far if named; (pool, candidates)."""
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
-        labels = gold.of_pool(connection, pool.id).get(annotator, {})
-        checked = frozenset(gold.checked(connection, pool.id, annotator))
+        labels = pool_labels.of_pool(connection, pool.id).get(annotator, {})
+        checked = frozenset(pool_labels.checked(connection, pool.id, annotator))
     write_items(path, items(pool, labels, checked), force)
     return pool.id, pool.size
 
@@ -63,7 +63,7 @@ def import_labels(workdir: Path, pool_id: str | None, path: Path, annotator: str
         pool = pools.read(connection, pools.chosen(connection, pool_id))
         answers, faults = _checked(pool, path, annotator)
         names = tuple(sorted({one.annotator for one in answers if one.label or one.missing or one.checked}))
-        known = gold.of_pool(connection, pool.id)
+        known = pool_labels.of_pool(connection, pool.id)
         given = [answer for answer in answers if answer.candidate is not None and answer.label is not None]
         changed = sum(
             _differs(known.get(answer.annotator, {}).get(answer.candidate.id), answer.label)
@@ -82,7 +82,7 @@ def import_labels(workdir: Path, pool_id: str | None, path: Path, annotator: str
 
 def _count_open(connection: sqlite3.Connection, pool: Pool, names: Iterable[str]) -> int:
     """Candidates of the pool that none of these annotators has labelled, whether or not a file names them."""
-    labels = gold.of_pool(connection, pool.id)
+    labels = pool_labels.of_pool(connection, pool.id)
     answered = {candidate for name in names for candidate in labels.get(name, {})}
     return sum(
         candidate.n is not None and candidate.id not in answered
@@ -101,8 +101,8 @@ def agree(workdir: Path, pool_id: str | None, kind: str | None = "human") -> tup
     """
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
-        labels, people = gold.of_pool(connection, pool.id, kind), gold.of_pool(connection, pool.id, "human")
-        decided = gold.decisions(connection, pool.id)
+        labels, people = (pool_labels.of_pool(connection, pool.id, one) for one in (kind, "human"))
+        decided = pool_labels.decisions(connection, pool.id)
     disputed = agreement.disputed(pool, people)
     return pool, agreement.agreement(pool, labels), len(disputed), len(disputed.keys() - decided.keys())
 
@@ -120,8 +120,8 @@ def queue(workdir: Path, pool_id: str | None) -> tuple[Pool, list[tuple[str, str
 
 def undecided(connection: sqlite3.Connection, pool: Pool) -> dict[int, str]:
     """Candidate id -> what each person said, of the disputes without a decision."""
-    labels = gold.of_pool(connection, pool.id, "human")
-    decided = gold.decisions(connection, pool.id)
+    labels = pool_labels.of_pool(connection, pool.id, "human")
+    decided = pool_labels.decisions(connection, pool.id)
     texts = {review.id: review.text for review in pool.reviews}
     owner = {candidate.id: review.id for review in pool.reviews for candidate in review.candidates}
     return {
@@ -173,7 +173,7 @@ def entered(connection: sqlite3.Connection, name: str, kind: str = "human") -> i
     """The id of an annotator; ConfigError for a name that cannot be one."""
     check_name(name)
     try:
-        return gold.annotator(connection, name, kind)
+        return pool_labels.annotator(connection, name, kind)
     except ValueError as error:
         raise ConfigError(str(error), where="--annotator", fix="choose another name") from error
 
@@ -186,8 +186,8 @@ def _store(connection: sqlite3.Connection, name: str, answers: list[CheckedAnswe
         for answer in answers
         for t in answer.missing
     ]
-    gold.put(connection, who, [*rows, *added], tool)
-    gold.check(connection, who, [answer.review.id for answer in answers if answer.checked], tool)
+    pool_labels.put(connection, who, [*rows, *added], tool)
+    pool_labels.check(connection, who, [answer.review.id for answer in answers if answer.checked], tool)
 
 
 def write_items(path: Path, label_items: Iterable[LabelItem], force: bool) -> None:

@@ -37,7 +37,7 @@ from builder.reviews.script import HAN
 from builder.reviews.text import view
 
 if TYPE_CHECKING:
-    from builder.models.agreement import Combiner
+    from builder.models.combiner import Combiner
     from builder.models.text_reading import PairOdds, Place, TextReading
 
 LABELS = "labels"
@@ -153,7 +153,7 @@ class SharedJudge:
 
     def learn(self, taught: Sequence[TaughtReview], engine: RuleEngine) -> Combiner:
         """The weights after labels. Of a review that nobody read in full, only triplets that somebody judged count."""
-        from builder.models.agreement import describe_all
+        from builder.models.combiner import describe_all
 
         described: list[list[float]] = []
         named: list[bool] = []

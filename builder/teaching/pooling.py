@@ -24,9 +24,9 @@ from builder.gold.judge import Endpoint, Failure, Question, Reply, Spent, ask, k
 from builder.gold.pool import LayerReview, PoolLayer, PoolSettings, make, name_of, sample
 from builder.pipeline.layers import read_layer
 from builder.release.export.formats import NAMES, export, skipped_lines
-from builder.release.export.records import ReviewRow, triplet_row
+from builder.release.export.native_rows import ReviewRow, triplet_row
 from builder.reviews.script import language_tag
-from builder.store import db, gold, pools, reviews, triplets
+from builder.store import db, pool_labels, pools, reviews, triplets
 from builder.store.triplets import triplet_id
 from builder.teaching.labelling import entered, opened
 
@@ -84,7 +84,7 @@ def _keep_verdicts(connection: sqlite3.Connection, pool: Pool, ids: Mapping[tupl
         for candidate in review.candidates
     ]
     rows = [(i, Label(verdict)) for i, verdict in known if verdict is not None]
-    gold.put(connection, gold.annotator(connection, DISCRIMINATOR, "discriminator"), rows, "pool")
+    pool_labels.put(connection, pool_labels.annotator(connection, DISCRIMINATOR, "discriminator"), rows, "pool")
 
 
 # ---- Labels as gold
@@ -209,7 +209,7 @@ def plan(
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
         asked = tuple(questions(pool, model, endpoint.url.rstrip("/"), batch, parameters or {}))
-        known = gold.cached(connection, (question.hash for question in asked))
+        known = pool_labels.cached(connection, (question.hash for question in asked))
     due = tuple(question for question in asked if question.hash not in known)
     prompt, answer = sum(q.prompt_tokens for q in due), sum(q.answer_tokens for q in due)
     if most is not None and prompt + answer > most:
@@ -227,7 +227,7 @@ def judge(workdir: Path, made: JudgingPlan) -> JudgingCounts:
     with opened(workdir) as connection:
         with db.atomic(connection):
             who = entered(connection, made.model, "llm")
-            known = gold.cached(connection, (question.hash for question in made.questions))
+            known = pool_labels.cached(connection, (question.hash for question in made.questions))
             for question in made.questions:
                 if question.hash in known:
                     done.cached += 1
@@ -263,9 +263,9 @@ def _store(
         parsed = _label(connection, who, question, outcome.content, done)
         payload = json.dumps(question.payload, ensure_ascii=False)
         endpoint, number = made.endpoint.url.rstrip("/"), len(question.candidates)
-        gold.keep(
+        pool_labels.keep(
             connection,
-            gold.JudgeAnswer(
+            pool_labels.JudgeAnswer(
                 question.hash, made.model, endpoint, payload, outcome.raw, number, parsed, prompt, completion
             ),
         )
@@ -284,6 +284,6 @@ def _label(connection: sqlite3.Connection, who: int, question: Question, content
         (i, Label(verdict, note="" if verdict else UNPARSABLE))
         for i, verdict in zip(question.candidates, verdicts, strict=True)
     ]
-    gold.put(connection, who, rows, TOOL)
+    pool_labels.put(connection, who, rows, TOOL)
     done.labels.update(verdict or UNPARSABLE for verdict in verdicts)
     return sum(verdict is not None for verdict in verdicts)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from faithfulness import read_faithfulness
 
-from builder.augment.settings import METHODS
+from builder.augment.catalogue import METHODS
 from builder.engine.rows import ENGINE_CLASSES, OPINION_STATES, UNIT_PROPERTIES
 from builder.engine.symbols import UNIT_KINDS
 from builder.language.lexicon.tsv_rows import load_word_classes, read_rows, table_files

@@ -7,10 +7,10 @@ import inspect
 import typing
 from collections.abc import Iterator
 
-from builder.augment.settings import AugmentSettings
+from builder.augment.catalogue import AugmentSettings
 from builder.core.files import written_value
 from builder.core.settings import Config
-from builder.pipeline.setup import SettingFacts, setting_facts
+from builder.pipeline.installation import SettingFacts, setting_facts
 
 
 def describe_build_settings() -> str:

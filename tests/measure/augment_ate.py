@@ -32,13 +32,13 @@ import torch
 from torch import Tensor, nn
 
 from builder.augment import constraints, survival
+from builder.augment.candidates import Mark, Method, Rewrite, Sentence, applied, moved
+from builder.augment.catalogue import make_settings
 from builder.augment.constraints import broken, make_trial
 from builder.augment.method_settings import CBertSettings, Gpt2Settings, MaskedSeq2SeqSettings
 from builder.augment.methods import gpt2, masked_seq2seq, synonym
 from builder.augment.methods.replacing import load_cbert
 from builder.augment.nets.transformer import padded
-from builder.augment.records import Mark, Method, Rewrite, Sentence, applied, moved
-from builder.augment.settings import make_settings
 from builder.augment.survival import characters
 from builder.augment.training import Workplace, bio, raw
 from builder.core.records import Span

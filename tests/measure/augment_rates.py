@@ -19,10 +19,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from builder.augment.candidates import Sentence, applied
+from builder.augment.catalogue import Given, make_method, make_settings
 from builder.augment.methods.synonym import installed_wordnet
-from builder.augment.records import Sentence, applied
 from builder.augment.sentence_files import FORMATS
-from builder.augment.settings import Given, make_method, make_settings
 from builder.core.errors import install_command
 
 PEER = r"""

@@ -21,6 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from builder.augment.candidates import Mark, Method, Rewrite, Sentence, applied, moved
 from builder.augment.method_settings import (
     CBertSettings,
     ContextSettings,
@@ -30,7 +31,6 @@ from builder.augment.method_settings import (
 )
 from builder.augment.methods import gpt2, masked_seq2seq, style_transfer
 from builder.augment.methods.replacing import load_cbert, load_context
-from builder.augment.records import Mark, Method, Rewrite, Sentence, applied, moved
 from builder.augment.training import Workplace
 from builder.core.records import Token, Triplet
 from builder.engine.reader import Recipe, make_reader

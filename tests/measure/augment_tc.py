@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from builder.augment.bench.reading import normalised
+from builder.augment.bench.labelled_texts import normalised
 
 SETS = ["stsa.fine", "stsa.binary", "subj", "mpqa", "rt-polarity", "TREC"]
 METHODS = "synonym,context,context+label,bert,cbert"

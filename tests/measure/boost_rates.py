@@ -80,11 +80,11 @@ def eda(texts: list[str]) -> Rate:
     import re
     from dataclasses import replace
 
-    from builder.augment import settings
-    from builder.augment.records import Sentence, applied
-    from builder.augment.settings import AugmentSettings, Given
+    from builder.augment import catalogue
+    from builder.augment.candidates import Sentence, applied
+    from builder.augment.catalogue import AugmentSettings, Given
 
-    made = settings.make_method("eda", replace(AugmentSettings(), given=Given(language="en")))
+    made = catalogue.make_method("eda", replace(AugmentSettings(), given=Given(language="en")))
 
     def work(texts: list[str]) -> int:
         sentences = [
@@ -174,11 +174,11 @@ def reading(options: argparse.Namespace) -> None:
     import re
     from dataclasses import replace
 
-    from builder.augment import settings
+    from builder.augment import catalogue
+    from builder.augment.candidates import Mark, Sentence
+    from builder.augment.catalogue import AugmentSettings, Given
     from builder.augment.methods import boostaug
     from builder.augment.methods.boost_embedded import ClassTrainer, TwoWayConfig
-    from builder.augment.records import Mark, Sentence
-    from builder.augment.settings import AugmentSettings, Given
 
     named = {"positive": "POS", "negative": "NEG", "neutral": "NEU"}
     lines, sentences = options.text.read_text("utf-8").splitlines(), []
@@ -195,7 +195,7 @@ def reading(options: argparse.Namespace) -> None:
             f"surrogate        {options.epochs} epochs on {len(sentences)} sentences in "
             f"{time.perf_counter() - started:.1f} s"
         )
-    backend = settings.make_method("eda", replace(AugmentSettings(), given=Given(language="en")))
+    backend = catalogue.make_method("eda", replace(AugmentSettings(), given=Given(language="en")))
     rows = zip(sentences, backend.propose(sentences, 16, 1), strict=True)
     made = [one for sentence, row in rows for candidate in row if (one := boostaug.changed(sentence, candidate))][
         : options.candidates

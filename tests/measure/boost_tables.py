@@ -15,7 +15,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from builder.augment.bench.reading import held_out, load, normalised
+from builder.augment.bench.labelled_texts import held_out, load, normalised
 from builder.cli.main import main as builder
 
 TABLES = {

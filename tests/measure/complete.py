@@ -19,7 +19,7 @@ from types import MappingProxyType
 from builder.engine import Engine
 from builder.engine.reader import Recipe, extract, make_reader
 from builder.language.lexicon.rules import Rule, load_rules
-from builder.release.export.records import extracted
+from builder.release.export.native_rows import extracted
 
 
 def change(rules: Sequence[Rule], name: str, **params: object) -> list[Rule]:

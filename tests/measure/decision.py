@@ -32,7 +32,7 @@ from builder.engine.engine import Engine
 from builder.engine.params import in_force
 from builder.engine.reader import Reader, Reading, Recipe, extract, make_reader
 from builder.language.lexicon.rules import Rule, load_rules
-from builder.release.export.records import extracted
+from builder.release.export.native_rows import extracted
 from builder.reviews.text import view
 
 ROOT = Path(__file__).parents[2]

@@ -24,7 +24,7 @@ from goldwork import triplet, work
 from builder.core.records import Label, Triplet
 from builder.gold.file_formats import FORMATS
 from builder.gold.pool import PoolSettings
-from builder.store import gold, pools
+from builder.store import pool_labels, pools
 from builder.teaching.labelling import agree, export, import_labels, opened
 from builder.teaching.pooling import make_pool
 
@@ -72,11 +72,11 @@ def main() -> None:
         print(f"{len(made.pool.reviews):,} reviews, {made.pool.size:,} candidates")  # type: ignore[attr-defined]
         with opened(workdir) as connection:
             pool = pools.read(connection, pools.chosen(connection, None))
-            who, draw = gold.annotator(connection, "amy"), random.Random(1)
+            who, draw = pool_labels.annotator(connection, "amy"), random.Random(1)
             every = [
                 (one.id, Label(draw.choice(("YY", "YN", "NX")))) for review in pool.reviews for one in review.candidates
             ]
-            gold.put(connection, who, every, "bench")
+            pool_labels.put(connection, who, every, "bench")
         for name in FORMATS if not options.page else ():
             file = Path(folder) / f"pool{name}"
             timed(f"export {name}", export, workdir, None, file, "amy")

@@ -34,7 +34,7 @@ from builder.engine.reader import Reader, Recipe, extract, make_reader
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.overlay import Overlay, own, write
 from builder.language.lexicon.rules import load_rules
-from builder.release.export.records import extracted
+from builder.release.export.native_rows import extracted
 from builder.teaching.label_sources import read_labels
 from builder.teaching.lessons import lay_aspects, learn, read_taught
 

@@ -38,7 +38,7 @@ class Target:
 
 
 TARGETS = {
-    "agreement": Target(("builder/models/agreement.py",), "tests/test_agreement.py"),
+    "agreement": Target(("builder/models/combiner.py",), "tests/test_agreement.py"),
     "metrics": Target(("builder/gold/metrics/scores.py",), "tests/test_metrics.py"),
     "privacy": Target(("builder/reviews/masking.py",), "tests/test_privacy.py"),
     "constraints": Target(

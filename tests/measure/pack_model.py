@@ -35,7 +35,7 @@ from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.packs import JUDGE
 from builder.learning.checkpoint import pack_weights, unpack_weights, write_tensors
 from builder.learning.task import VALENCE, Example
-from builder.models.agreement import Combiner, describe_all, held
+from builder.models.combiner import Combiner, describe_all, held
 from builder.models.saved import load, save
 from builder.models.shipped import Shares, label_shares, open_model, open_reader, read_items, reader_digest, seen
 from builder.models.tagger import Tagger

@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from builder.augment.bench.reading import BenchRow, Data, digest, language, normalised, sentences
+from builder.augment.bench.labelled_texts import BenchRow, Data, digest, language, normalised, sentences
+from builder.augment.candidates import Edit, Rewrite, applied, carried, moved, rewrite_of
+from builder.augment.catalogue import METHODS, SHARED, AugmentSettings, Given, make_method, make_settings, section_of
 from builder.augment.constraints import place_marks
-from builder.augment.records import Edit, Rewrite, applied, carried, moved, rewrite_of
 from builder.augment.run import AugmentOptions, Judgement, Seen, judge_proposals, lost
-from builder.augment.settings import METHODS, SHARED, AugmentSettings, Given, make_method, make_settings, section_of
 from builder.augment.survival import label_lost
 from builder.core.code import code_digest
 from builder.core.config import toml_value

@@ -20,7 +20,7 @@ from torch.nn import functional
 from builder.augment.bench.classifiers import ClassifierConfig, ClassifierItem, words_of
 from builder.augment.bench.inputs import MOST_ASPECT, EncoderReader, PieceBatch, PieceRow, collate
 from builder.augment.bench.taggers import SentenceClassifier, Tagger, mean
-from builder.augment.nets.hub import ENCODER, MASKED, load_model
+from builder.augment.nets.bases import ENCODER, MASKED, load_model
 from builder.core.errors import ModelError
 from builder.learning.devices import device_of, place
 from builder.learning.loop import fit

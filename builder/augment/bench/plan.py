@@ -13,9 +13,9 @@ from pathlib import Path
 
 from builder.augment.bench import plots
 from builder.augment.bench.augmented import NONE, Augmented, Sources, by_method, is_method, of_file, parsed
-from builder.augment.bench.cells import BenchPlan, BenchRequest, Cell, check_plan, mean_cell, run
 from builder.augment.bench.classifiers import Choice, Means, chosen
-from builder.augment.bench.reading import BenchRow, Data, folded, held_out, language, load, refuse_shared, share
+from builder.augment.bench.grid import BenchPlan, BenchRequest, Cell, check_plan, mean_cell, run
+from builder.augment.bench.labelled_texts import BenchRow, Data, folded, held_out, language, load, refuse_shared, share
 from builder.core.config import toml_value
 from builder.core.errors import ConfigError
 from builder.core.files import read_text, write_atomically

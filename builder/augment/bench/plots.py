@@ -1,7 +1,7 @@
 """What a bench shows: its table, and figures as SVG by matplotlib.
 
 The table of a bench, like Table 2 of Yang and Li 2022: methods, models, scores with deviations, the gain on the
-source and its p value. Pure. `builder.augment.bench.cells.check_extra` says before whether matplotlib is there.
+source and its p value. Pure. `builder.augment.bench.grid.check_extra` says before whether matplotlib is there.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from builder.augment.bench.augmented import NONE
-from builder.augment.bench.cells import MAIN, SHOWN, Cell, Spread, least_p, rank_sum
+from builder.augment.bench.grid import MAIN, SHOWN, Cell, Spread, least_p, rank_sum
 
 # ---- Tables
 

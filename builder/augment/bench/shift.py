@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from builder.augment.bench import plots
-from builder.augment.bench.cells import BenchPlan, Spread, config_of
+from builder.augment.bench.grid import BenchPlan, Spread, config_of
+from builder.augment.bench.labelled_texts import BenchRow, item
 from builder.augment.bench.plan import write_files
-from builder.augment.bench.reading import BenchRow, item
 from builder.core.errors import ConfigError, InputError
 from builder.learning.task import Progress
 

@@ -1,1 +1,1 @@
-"""The augmentation methods, one a file; builder.augment.settings lists them by name."""
+"""The augmentation methods, one a file; builder.augment.catalogue lists them by name."""

@@ -14,10 +14,10 @@ from typing import Any
 
 import torch
 
+from builder.augment.candidates import Rewrite, Sentence
+from builder.augment.catalogue import AugmentSettings
 from builder.augment.methods.gpt2 import around
-from builder.augment.nets.hub import SEQ2SEQ, load_model
-from builder.augment.records import Rewrite, Sentence
-from builder.augment.settings import AugmentSettings
+from builder.augment.nets.bases import SEQ2SEQ, load_model
 from builder.core.errors import ConfigError
 from builder.core.files import key_of
 from builder.learning.checkpoint import tensor_digest

@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from builder.augment.candidates import Sentence
+from builder.augment.catalogue import AugmentSettings
 from builder.augment.method_settings import BoostSettings
 from builder.augment.methods.boost_filters import Labels, SurrogateReading, labels
-from builder.augment.records import Sentence
-from builder.augment.settings import AugmentSettings
 from builder.core.files import key_of
 from builder.core.progress import ModelBar
 from builder.core.records import Span

@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import Literal, Protocol
 
-from builder.augment.records import Rewrite, Sentence, seeded
+from builder.augment.candidates import Rewrite, Sentence, seeded
 from builder.core.errors import ConfigError
 
 # ---- Folds

@@ -27,11 +27,11 @@ from builder.augment.bench.classifiers import (
 )
 from builder.augment.bench.encoders import PretrainedEncoder
 from builder.augment.bench.learn import TrainedClassifier, learn
+from builder.augment.candidates import Sentence
+from builder.augment.catalogue import AugmentSettings
 from builder.augment.method_settings import BoostSettings
 from builder.augment.methods.boost_embedded import read_outcome
 from builder.augment.methods.boost_filters import SurrogateReading
-from builder.augment.records import Sentence
-from builder.augment.settings import AugmentSettings
 from builder.learning.checkpoint import tensor_digest
 from builder.learning.devices import device_of, in_parts
 from builder.learning.encode import batches

@@ -19,6 +19,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
+from builder.augment.candidates import Method, Rewrite, Sentence, applied, rewrite_of
+from builder.augment.catalogue import AugmentSettings, make_method
 from builder.augment.constraints import place_marks
 from builder.augment.method_settings import BoostSettings, Scale
 from builder.augment.methods.boost_filters import (
@@ -34,8 +36,6 @@ from builder.augment.methods.boost_filters import (
     survive,
     whole,
 )
-from builder.augment.records import Method, Rewrite, Sentence, applied, rewrite_of
-from builder.augment.settings import AugmentSettings, make_method
 from builder.core.code import code_digest
 from builder.core.errors import ConfigError
 from builder.core.files import Kept, key_of, write_atomically

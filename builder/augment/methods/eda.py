@@ -23,10 +23,10 @@ from functools import lru_cache
 from random import Random
 from typing import ClassVar
 
+from builder.augment.candidates import Edit, Rewrite, Sentence, amount, distinct, free, inside, replacing, seeded, some
+from builder.augment.catalogue import AugmentSettings
 from builder.augment.constraints import read_words
 from builder.augment.methods import synonym
-from builder.augment.records import Edit, Rewrite, Sentence, amount, distinct, free, inside, replacing, seeded, some
-from builder.augment.settings import AugmentSettings
 from builder.core.files import key_of
 from builder.core.records import Span
 from builder.reviews.repair import fold

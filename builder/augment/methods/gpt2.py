@@ -19,12 +19,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from builder.augment.candidates import Edit, Mark, Rewrite, Sentence
 from builder.augment.method_settings import Gpt2Settings, describe_settings, sign_method
 from builder.augment.methods.replacing import unit_inventory
-from builder.augment.nets import hub
+from builder.augment.nets import bases
 from builder.augment.nets.beam import Beams, SearchRows, SearchRules, banned, in_batches, search, settled
 from builder.augment.nets.transformer import IGNORED, DecoderLayer, begun, padded
-from builder.augment.records import Edit, Mark, Rewrite, Sentence
 from builder.augment.training import Workplace, candidates_by_plan, kept, train_until_converged, trained
 from builder.core.errors import ModelError
 from builder.learning.checkpoint import tensor_digest
@@ -127,15 +127,15 @@ def embedded(size: int, width: int, layers: int, seed: int) -> EmbeddedCausal:
         return EmbeddedCausal(size, width, 4, layers)
 
 
-def based(source: str, marks: Sequence[str], seed: int) -> tuple[HubCausal, hub.HubInventory, str]:
+def based(source: str, marks: Sequence[str], seed: int) -> tuple[HubCausal, bases.HubInventory, str]:
     """A causal language model with `marks` among its tokens, and the digest of its weights before that."""
-    network, known = hub.load(source, hub.CAUSAL)
+    network, known = bases.load(source, bases.CAUSAL)
     digest = tensor_digest(dict(network.named_parameters()))
     tokenizer = known.tokenizer
     tokenizer.add_tokens(list(marks), special_tokens=True)
     with scope(1, seed):
         network.resize_token_embeddings(max(len(tokenizer), known.size), mean_resizing=False)
-    return HubCausal(network), hub.inventory(network, tokenizer, source, masks=False), digest
+    return HubCausal(network), bases.inventory(network, tokenizer, source, masks=False), digest
 
 
 def loss(network: Causal, items: Sequence[Continuation]) -> Tensor:
@@ -148,7 +148,7 @@ def loss(network: Causal, items: Sequence[Continuation]) -> Tensor:
 
 def measure_perplexity(source: str, threads: int, device: str, texts: Sequence[str]) -> float | None:
     """The perplexity of a model over all tokens that something precedes; None where there is none."""
-    network, known = hub.load(source, hub.CAUSAL)
+    network, known = bases.load(source, bases.CAUSAL)
     place = choose(device)
     network.to(place).eval()
     longest = int(getattr(network.config, "max_position_embeddings", 512))

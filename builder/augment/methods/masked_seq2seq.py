@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice, zip_longest
 
+from builder.augment.candidates import Edit, Rewrite, Sentence
 from builder.augment.method_settings import MaskedSeq2SeqSettings, sign_method
 from builder.augment.methods.replacing import unit_inventory
 from builder.augment.nets import fragments
 from builder.augment.nets.beam import Beams, Pairs
 from builder.augment.nets.fragments import NAME, Writing, chosen_fragments, masked, pairs, train_fragments, write
 from builder.augment.nets.transformer import LabelledSeq2Seq, MaskedSentence
-from builder.augment.records import Edit, Rewrite, Sentence
 from builder.augment.training import Workplace, bio, candidates_by_plan, english, kept, trained
 from builder.learning.pieces import Cut, Inventory, own_marks
 from builder.learning.task import seed_of

@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
+from builder.augment.candidates import Edit, Rewrite, Sentence
 from builder.augment.method_settings import CBertSettings, ContextSettings, Training, describe_settings, sign_method
 from builder.augment.nets import cloze
 from builder.augment.nets.cloze import Blank, Choice, Cloze, Fill, fill, take_over, train
-from builder.augment.records import Edit, Rewrite, Sentence
 from builder.augment.training import (
     Conditions,
     Loader,

@@ -19,8 +19,8 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 
-from builder.augment.records import Edit, Rewrite, Sentence, amount, distinct, free, replacing, seeded
-from builder.augment.settings import AugmentSettings
+from builder.augment.candidates import Edit, Rewrite, Sentence, amount, distinct, free, replacing, seeded
+from builder.augment.catalogue import AugmentSettings
 from builder.core.errors import ConfigError, InputError, install_command
 from builder.core.files import key_of, read_text
 from builder.reviews.script import HAN

@@ -19,12 +19,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from builder.augment.candidates import Changed, Edit, Mark, Rewrite, Sentence
+from builder.augment.catalogue import Given
 from builder.augment.method_settings import StyleTransferSettings, describe_settings, sign_method
 from builder.augment.methods.replacing import ClozeModel, Words, distinct, edited, in_turn, train_cbert, unit_inventory
 from builder.augment.nets.cloze import Blank, Fill, collate, fill
 from builder.augment.nets.transformer import begun
-from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence
-from builder.augment.settings import Given
 from builder.augment.training import UNSAID, Conditions, Workplace, free_words, kept, train_until_converged, trained
 from builder.core.errors import ModelError
 from builder.core.records import Polarity, Span

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
+from builder.augment.candidates import Edit, Rewrite, Sentence, distinct, free, replacing, seeded
+from builder.augment.catalogue import AugmentSettings
 from builder.augment.constraints import english_words
 from builder.augment.method_settings import SynonymSettings as Options
-from builder.augment.records import Edit, Rewrite, Sentence, distinct, free, replacing, seeded
-from builder.augment.settings import AugmentSettings
 from builder.core.errors import ResourceError, install_command
 from builder.core.files import key_of, read_text
 from builder.language.lexicon.folders import Folders

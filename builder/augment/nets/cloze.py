@@ -19,9 +19,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from builder.augment.nets.bases import MASKED, HubInventory
+from builder.augment.nets.bases import load as load_hub
 from builder.augment.nets.beam import banned, in_batches, rounded, settled
-from builder.augment.nets.hub import MASKED, HubInventory
-from builder.augment.nets.hub import load as load_hub
 from builder.augment.nets.transformer import EncoderLayer, begun, padded, turned_round
 from builder.core.errors import ModelError
 from builder.learning.checkpoint import tensor_digest

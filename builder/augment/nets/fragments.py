@@ -18,11 +18,11 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
+from builder.augment.candidates import Sentence
 from builder.augment.method_settings import MaskedSeq2SeqSettings, describe_settings
-from builder.augment.nets import hub
+from builder.augment.nets import bases
 from builder.augment.nets.beam import Beams, Pairs, SearchRows, SearchRules, banned, in_batches, search, settled
 from builder.augment.nets.transformer import EmbeddedCore, HubCore, LabelledSeq2Seq, MaskedSentence, collate, loss
-from builder.augment.records import Sentence
 from builder.augment.training import LABELS, Workplace, bio, kept
 from builder.core.errors import ModelError
 from builder.core.records import Span
@@ -181,9 +181,9 @@ def embedded(size: int, width: int, used: bool, seed: int) -> LabelledSeq2Seq:
         return LabelledSeq2Seq(EmbeddedCore(size, width), len(LABELS), used)
 
 
-def based(source: str, used: bool, seed: int) -> tuple[LabelledSeq2Seq, hub.HubInventory, str]:
+def based(source: str, used: bool, seed: int) -> tuple[LabelledSeq2Seq, bases.HubInventory, str]:
     """Any encoder-decoder of a hub or folder with label embeddings, its tokens, and the digest of its weights."""
-    network, inventory = hub.load(source, hub.SEQ2SEQ)
+    network, inventory = bases.load(source, bases.SEQ2SEQ)
     with scope(1, seed):
         labelled = LabelledSeq2Seq(HubCore(network), len(LABELS), used)
     return labelled, inventory, tensor_digest(dict(network.named_parameters()))

@@ -24,7 +24,7 @@ from builder.core.records import Span, Token
 from builder.language.nlp import crf, parser
 from builder.language.nlp.conllu import TAGS_V1
 from builder.language.nlp.features import Draft, parsed, sentence_spans
-from builder.language.nlp.words import Words, chosen, names, runs
+from builder.language.nlp.user_words import Words, chosen, names, runs
 
 MODELS = Path(__file__).parent / "models" / "embedded"
 FILES = ("segmenter.safetensors", "parser.safetensors")

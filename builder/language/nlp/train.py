@@ -38,7 +38,7 @@ from builder.language.nlp.conllu import TAGS_V1, TreebankSentence, clauses, keep
 from builder.language.nlp.crf import tag_words
 from builder.language.nlp.embedded import Embedded
 from builder.language.nlp.features import WINDOWS, fold, lay_out, streams
-from builder.language.nlp.words import Words
+from builder.language.nlp.user_words import Words
 from builder.reviews.script import converter, script_of
 
 # ---- UD v2 trees in the labels of v1

@@ -16,9 +16,9 @@ from typing import Any
 from builder.core.records import VERDICTS
 from builder.pages.report.blocks import Cell, Section, Table, percent, spoken_seconds
 from builder.pages.report.yardsticks import NO_GOLD, Yardstick, final_systems
-from builder.store import gold, reviews, runs
+from builder.store import pool_labels, reviews, runs
 from builder.store import report as asked
-from builder.store.gold import LabelPool
+from builder.store.pool_labels import LabelPool
 
 # ---- Self-training, rules, times and settings
 
@@ -158,9 +158,8 @@ def discriminator(connection: sqlite3.Connection, yardsticks: list[Yardstick]) -
     tables = [verdicts, table_1]
     for number, yardstick in enumerate((yardstick for yardstick in yardsticks if yardstick.quality), start=1):
         tables += [_confusion(yardstick, number)]
-    tables += [
-        _labelling(pool, number) for number, pool in enumerate(gold.labelled_pools(connection), start=1) if pool.final
-    ]
+    pools = enumerate(pool_labels.labelled_pools(connection), start=1)
+    tables += [_labelling(pool, number) for number, pool in pools if pool.final]
     if len(tables) == 2:
         title = "Figure 6 of the paper: the discriminator against people"
         tables.append(Table("figure-6", title, ("people say",), (), missing=NO_GOLD))

@@ -14,9 +14,9 @@ from builder.core.wording import NOT_STATED, name_annotators
 from builder.gold.items import meant
 from builder.gold.metrics import Answer
 from builder.gold.metrics.scores import name_answer, near_label
-from builder.store import gold, released, runs
+from builder.store import pool_labels, released, runs
 from builder.store import report as asked
-from builder.store.gold import LabelPool
+from builder.store.pool_labels import LabelPool
 from builder.store.report import ProposedTriplet, StoredSource
 
 Answers = dict[str, list[Answer]]
@@ -54,7 +54,7 @@ def find_yardsticks(connection: sqlite3.Connection) -> list[Yardstick]:
         for source in sources
         if source.kind == "gold" and "pool" not in pooled.get(source.name, "")
     ]
-    for pool in gold.labelled_pools(connection):
+    for pool in pool_labels.labelled_pools(connection):
         out += _pooled(pool)
     return out or [_rules(connection, sources)] if any(source.name == "rules" for source in sources) else out
 

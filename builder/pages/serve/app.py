@@ -21,9 +21,9 @@ from typing import Any
 from builder.core import markup
 from builder.gold.server import listen
 from builder.pages.serve.answering import Extracting, Reads, Site, metadata
-from builder.release import reading
-from builder.release.export.records import ReviewRow, TripletRow
-from builder.release.export.records import triplet as triplet_of
+from builder.release import shelf
+from builder.release.export.native_rows import ReviewRow, TripletRow
+from builder.release.export.native_rows import triplet as triplet_of
 from builder.release.verify import naming_faults
 from builder.store import browse, db, released, reviews, runs, search
 
@@ -124,7 +124,7 @@ def serve(
     _library()  # before a large copy is made
     with folder_of_server() as folder:
         if release is not None:
-            manifest = reading.opened(release).manifest
+            manifest = shelf.opened(release).manifest
             title = f"{manifest['name']} {manifest['version']}"
             source = f"release {release}"
             report(f"reading {release}")
@@ -192,13 +192,13 @@ def of_workdir(workdir: Path, folder: Path) -> Path:
 
 def of_release(release: Path, folder: Path) -> Path:
     """A database of the same tables made of a release directory: its reviews, triplets, sources, rules and scores."""
-    manifest = reading.opened(release).manifest
+    manifest = shelf.opened(release).manifest
     version = str(manifest["version"])
     with naming_faults(release), db.writing(folder) as connection:
         with db.atomic(connection):
             for split in manifest["splits"]:
                 batch: list[ReviewRow] = []
-                for row in reading.rows(release, split):
+                for row in shelf.rows(release, split):
                     batch.append(row)
                     if len(batch) == _BATCH:
                         _store(connection, version, split, batch)

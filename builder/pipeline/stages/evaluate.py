@@ -15,7 +15,7 @@ from builder.gold.metrics.systems import Settings, measure
 from builder.pipeline.context import Context
 from builder.pipeline.layers import TestLayer, read_layers
 from builder.store import db, reviews, runs, triplets
-from builder.store import gold as labels
+from builder.store import pool_labels as labels
 
 SignedScore = tuple[runs.Score, str]
 """A score and its signature."""

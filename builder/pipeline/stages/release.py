@@ -20,7 +20,7 @@ from builder.pipeline.release_reviews import train_source
 from builder.pipeline.release_rows import write_drafts
 from builder.release import package
 from builder.release.manifest import Facts, as_rows
-from builder.release.reading import rows
+from builder.release.shelf import rows
 from builder.release.statistics import Tally
 from builder.store import db, drops, released, reviews, runs
 

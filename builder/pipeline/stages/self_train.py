@@ -6,7 +6,7 @@ base again: S_i = S_{i-1} + R'. Every round is one transaction (training set, pr
 inside a round the model resumes at its last epoch. What variants share is trained once: M_0 of A and C, and of B and
 D.
 
-Variant E (builder.models.agreement): the triplets that rules and the shipped model agree on. It trains nothing.
+Variant E (builder.models.combiner): the triplets that rules and the shipped model agree on. It trains nothing.
 
 Its one training set S_0 is that of the train split. Its triplets carry a calibrated confidence. Without a judge it
 holds the rules' triplets, and they carry none.
@@ -37,7 +37,7 @@ from builder.pipeline.judging import join_rows
 from builder.pipeline.layers import is_pool, read_taught_labels
 from builder.pipeline.predictions import load_proposals
 from builder.reviews.text import View
-from builder.store import db, gold, released, reviews, runs, triplets
+from builder.store import db, pool_labels, released, reviews, runs, triplets
 from builder.store.triplets import JudgedTriplet
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _agreed_triplets(
     What the model says of the triplets that the rules do not have goes to `additions`: the proposals that they come
     from are at hand here.
     """
-    from builder.models.agreement import held
+    from builder.models.combiner import held
     from builder.models.shipped import seen
 
     connection = context.connection
@@ -189,7 +189,7 @@ def run(context: Context) -> runs.Counts:
             for variant in VARIANTS:
                 runs.forget_rounds(connection, variant)
             triplets.drop_sources(connection, "model")
-            for layer, kind in gold.KINDS.items():  # labels come after the models: what they share is theirs again
+            for layer, kind in pool_labels.KINDS.items():  # what models share with labels is theirs again
                 triplets.drop_sources(connection, kind, layer)
             runs.set_setting(connection, "self_train.key", context.key)
     judge = judging.load_judge(context)

@@ -29,7 +29,7 @@ from builder.gold.label_studio import (
     pieces,
     read_drawn,
 )
-from builder.release.export.records import Labelled, Spans, TripletLabel, checked, review_details, triplet_details
+from builder.release.export.native_rows import Labelled, Spans, TripletLabel, checked, review_details, triplet_details
 
 LABELLING_CONFIG = f"""<View>
   {labels_tag("label", (ASPECT, OPINION))}

@@ -37,7 +37,7 @@ from builder.core.records import POLARITY_WORDS, surface
 from builder.gold.metrics import Answer
 from builder.gold.metrics.complete import Complete, Ranged, merge
 from builder.release.export import annotation_tools, argilla
-from builder.release.export.records import Labelled, parse_triplets
+from builder.release.export.native_rows import Labelled, parse_triplets
 from builder.release.export.research import parse_paper
 
 # ---- Files of text lines

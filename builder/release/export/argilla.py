@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from builder.core.records import Polarity, surface
 from builder.gold.items import places
-from builder.release.export.records import Labelled, Spans, TripletLabel, checked
+from builder.release.export.native_rows import Labelled, Spans, TripletLabel, checked
 
 _PLACES = r"\d+-\d+(?:,\d+-\d+)*"
 # The first places end the aspect for good: with another try for each `@` a long line would take hours.

@@ -16,7 +16,7 @@ from functools import partial
 
 from builder.core.errors import ConfigError, printable, shortened
 from builder.core.records import Triplet
-from builder.release.export.records import extracted
+from builder.release.export.native_rows import extracted
 from builder.reviews.script import HAN
 
 _BOLD, _UNDERLINED, _CYAN = "1", "4", "36"

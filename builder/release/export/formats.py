@@ -18,9 +18,9 @@ from builder.core.errors import ConfigError, did_you_mean
 from builder.core.files import write_atomically
 from builder.core.machine import uncollected
 from builder.core.records import surface
-from builder.release import reading
+from builder.release import shelf
 from builder.release.export import annotation_tools, argilla, research, table
-from builder.release.export.records import (
+from builder.release.export.native_rows import (
     Labelled,
     Opinion,
     ReviewRow,
@@ -236,7 +236,7 @@ def export_release(
     `without_empty` leaves out reviews without a triplet, which readers of ASTE data refuse.
     """
     form = _format(name)
-    source = reading.opened(release)
+    source = shelf.opened(release)
     known = [*source.splits, *source.layers]
     if strange := [split for split in splits if split not in known]:
         raise ConfigError(f"no split {strange[0]!r}", where=str(release), fix=f"there are {', '.join(known)}")
@@ -248,7 +248,7 @@ def export_release(
 
 
 def _export(release: Path, name: str, to: Path, split: str, opinion: Opinion, without_empty: bool) -> Exported:
-    reviews = list(reading.rows(release, split))
+    reviews = list(shelf.rows(release, split))
     with naming_faults(release):
         made = export(name, split, reviews, opinion, without_empty)
     write_atomically(to / made.file, made.payload)

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 
 from builder.core.records import POLARITY_NAMES, Polarity, Triplet, aspect_text
-from builder.release.export.records import (
+from builder.release.export.native_rows import (
     STAND_INS,
     Labelled,
     Skipped,
@@ -37,7 +37,7 @@ from builder.release.export.records import (
     triplet_details,
     untokenisable,
 )
-from builder.release.export.records import triplet as released
+from builder.release.export.native_rows import triplet as released
 
 _MARK, _THREE = "####", "#### #### ####"
 NO_HYPHEN = {**STAND_INS, "-": "\u2011"}

@@ -19,9 +19,9 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from builder.core.errors import ConfigError
-from builder.release import parquet
-from builder.release.export.records import Labelled, ReviewRow, Skipped, TripletRow, row_of
-from builder.release.parquet import Fields
+from builder.release import parquet_files
+from builder.release.export.native_rows import Labelled, ReviewRow, Skipped, TripletRow, row_of
+from builder.release.parquet_files import Fields
 
 Cell = str | float | None
 BOUNDS = ("aspect", "opinion")
@@ -40,7 +40,7 @@ def _list_cells(fields: Fields) -> dict[str, str]:
     }
 
 
-REVIEW, TRIPLET = _list_cells(parquet.REVIEW), _list_cells(parquet.TRIPLET)
+REVIEW, TRIPLET = _list_cells(parquet_files.REVIEW), _list_cells(parquet_files.TRIPLET)
 
 
 def _name(key: str) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from builder.augment.bench.classifiers import ClassifierItem, words_of
-from builder.augment.records import Mark, Sentence
+from builder.augment.candidates import Mark, Sentence
 from builder.augment.sentence_files import FORMATS, FileSentence, language_of
 from builder.augment.views import ViewUnit, cut, segmented, units
 from builder.core.errors import InputError
@@ -27,9 +27,9 @@ from builder.engine.reader import to_view
 from builder.language.lexicon.folders import SHIPPED, Folders
 from builder.learning.task import VALENCE, Example
 from builder.release.export.answers import read_dimabsa
-from builder.release.export.records import triplet
-from builder.release.reading import opened
-from builder.release.reading import rows as release_rows
+from builder.release.export.native_rows import triplet
+from builder.release.shelf import opened
+from builder.release.shelf import rows as release_rows
 from builder.release.verify import naming_faults
 from builder.reviews.repair import fold
 from builder.reviews.script import HAN

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from builder.augment.bench.augmented import NONE, Augmented, of_sets
 from builder.augment.bench.classifiers import Choice, ClassifierConfig, Means, check, classes, spans
-from builder.augment.bench.reading import BenchRow, Task, digest, example, item
+from builder.augment.bench.labelled_texts import BenchRow, Task, digest, example, item
 from builder.core.code import code_digest
 from builder.core.errors import ConfigError, InputError, ModelError, install_command
 from builder.core.files import Kept, key_of
@@ -98,7 +98,7 @@ def least_p(seeds: int) -> float:
 
 TAGGER = "tagger"
 """The model of the task aste: the project's own (builder.models.tagger)."""
-CODE = ("builder.augment.bench.learn", "builder.augment.bench.cells", "builder.augment.bench.reading")
+CODE = ("builder.augment.bench.learn", "builder.augment.bench.grid", "builder.augment.bench.labelled_texts")
 """What a score depends on: an edit of these makes other cells."""
 
 

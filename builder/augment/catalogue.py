@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast
 
+from builder.augment.candidates import Method, Sentence
 from builder.augment.method_settings import (
     BackTranslationSettings,
     BoostSettings,
@@ -26,7 +27,6 @@ from builder.augment.method_settings import (
     StyleTransferSettings,
     SynonymSettings,
 )
-from builder.augment.records import Method, Sentence
 from builder.core.config import filled, flat
 from builder.core.errors import ConfigError, did_you_mean, printable
 from builder.core.files import written_value

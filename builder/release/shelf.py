@@ -20,7 +20,7 @@ from typing import Any
 from builder.core.errors import ReleaseError
 from builder.core.files import parse_json
 from builder.core.wording import ANNOTATORS
-from builder.release.export.records import ReviewRow, completed
+from builder.release.export.native_rows import ReviewRow, completed
 
 # ---- Shapes of manifest.json and metadata.json
 

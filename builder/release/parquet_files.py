@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from builder.release.export.records import ReviewRow
+from builder.release.export.native_rows import ReviewRow
 from builder.release.manifest import Content, Stored
-from builder.release.reading import FORMAT
+from builder.release.shelf import FORMAT
 from builder.reviews.sources.parquet import read_batches, read_chunks
 
 Fields = Mapping[str, tuple[str, str]]

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict, cast
 
 from builder.core.records import surface
-from builder.release import parquet
-from builder.release.export.records import ReviewRow, completed
-from builder.release.reading import FORMAT
+from builder.release import parquet_files
+from builder.release.export.native_rows import ReviewRow, completed
+from builder.release.shelf import FORMAT
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,60}")
 """What a layer may be called: it is part of file names, and the name of a config."""
-RESERVED = ("default", *parquet.LAYERS)
+RESERVED = ("default", *parquet_files.LAYERS)
 
 
 class EditRow(TypedDict):
@@ -72,7 +72,7 @@ def schema(layout: int = FORMAT) -> Any:
         ("source_span", pa.list_(pa.int32())), ("edits", pa.list_(edit)), ("aspects", pa.list_(aspect)),
         ("label", pa.string()), ("score", pa.float64()),
     ]  # fmt: skip
-    return pa.schema([*parquet.schema(layout), *(pa.field(name, kind) for name, kind in more)])
+    return pa.schema([*parquet_files.schema(layout), *(pa.field(name, kind) for name, kind in more)])
 
 
 _OWN: dict[str, tuple[type, ...]] = {
