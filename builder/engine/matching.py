@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from builder.core.errors import ResourceError
 from builder.engine.constituents import Constituent, Phrase, bar_aspect
-from builder.engine.rows import CACHE, DENIER, ECHO, STATE, Classes, Pattern, RuleRows, WordTable
+from builder.engine.rows import BITS, CACHE, DENIER, KIND_BITS, Classes, Pattern, RuleRows, WordTable
 from builder.engine.symbols import ASPECT, NEG, SYMBOLS
 from builder.language.lexicon.rules import Rule
 
@@ -28,6 +28,10 @@ _OPINION = frozenset({"CURRENT", "PLAIN", "GRADED", "DENIED", "PREDICATE"})
 _ASPECT = frozenset({"TARGET"})
 """That of the aspect, where a pattern of the rule has it."""
 _NAME = re.compile("[A-Z_]+")
+_PLAIN = BITS["CURRENT"] | BITS["PLAIN"]
+_GRADED = BITS["CURRENT"] | BITS["GRADED"]
+_DENIED, _LOW = _GRADED | BITS["DENIED"], _GRADED | BITS["LOW"]
+"""States of an opinion."""
 
 
 class Refusal(NamedTuple):
@@ -209,16 +213,16 @@ class Matcher:
     def find_reading(self, units: Sequence[Constituent], i: int) -> UnitReading | None:
         """What the first rule makes of unit i that holds of it; None if none does."""
         about = self._about.find(self._table.find(units[i].word))
-        name = next(self._hold_of(self.read(units), about, i, i, "p"), None) if about else None
+        name = next(self._hold_of(self.read(units), about, i, i, _PLAIN), None) if about else None
         return None if name is None else self._readings[name]
 
-    def _hold_of(self, line: Line, about: Collection[int], first: int, k: int, state: str) -> Iterator[str]:
+    def _hold_of(self, line: Line, about: Collection[int], first: int, k: int, state: int) -> Iterator[str]:
         """Those of the rules `about` opinion k, and of those to which its clause leads, that hold of it."""
         spelled = self._spell_for(line, about, first, k, state)
         return (rule.name for rule, text in spelled if rule.holds(text, k))
 
     def _spell_for(
-        self, line: Line, about: Collection[int], first: int, k: int, state: str
+        self, line: Line, about: Collection[int], first: int, k: int, state: int
     ) -> Iterator[tuple[_Matched, str]]:
         """Each rule that can hold of opinion k, whose phrase begins at unit `first`, by the words of its clause, with
         the line of the clause where the opinion is in question.
@@ -228,14 +232,13 @@ class Matcher:
         rules = [rule for rule in rules if rule.may_hold(line.bits[k], line.clause)]
         if not rules:
             return
-        units = line.units
+        units, all_bits = line.units, place_bits(line.units, line.bits)
         if k and units[k - 1].symbol == ASPECT and units[k - 1].end == units[k].start:
-            state = state.upper()
-        heads = spell_heads(units)
-        heads[first:k] = [head[:STATE] + "i" for head in heads[first:k]]
-        heads[k] = heads[k][:STATE] + state
+            state |= BITS["PREDICATE"]
+        all_bits[first:k] = [bits | BITS["INNER"] for bits in all_bits[first:k]]
+        all_bits[k] |= state
         for rule in rules:
-            yield rule, _spell(line, heads, rule.rows)
+            yield rule, "".join(map(rule.rows.spell, all_bits))
 
     def bar_aspects(self, items: list[Constituent], refused: list[Refusal] | None = None) -> list[Constituent]:
         """The constituents of a clause, changed in place: each aspect that a rule holds of becomes a plain noun, and is
@@ -254,12 +257,12 @@ class Matcher:
         return items
 
     def _holds_of_aspect(self, rule: _Matched, line: Line, i: int) -> bool:
-        heads = [
-            head if item.phrase is None else head[:STATE] + _describe_phrase(item.phrase)
-            for item, head in zip(line.units, spell_heads(line.units), strict=True)
+        all_bits = [
+            bits if item.phrase is None else bits | _describe_phrase(item.phrase)
+            for item, bits in zip(line.units, place_bits(line.units, line.bits), strict=True)
         ]
-        heads[i] = heads[i][:STATE] + "t"
-        return rule.holds(_spell(line, heads, rule.rows), i)
+        all_bits[i] |= BITS["TARGET"]
+        return rule.holds("".join(map(rule.rows.spell, all_bits)), i)
 
 
 class RuleIndex:
@@ -291,7 +294,7 @@ class RuleIndex:
 
 def _compile_rule(rule: Rule, params: MatchRule, shared: Classes, table: WordTable) -> _Matched:
     focus = _ASPECT if isinstance(params, RefusalRule) and params.of_aspects else _OPINION
-    rows = RuleRows(rule, [*params.patterns, *params.unless], shared, params.words, table)
+    rows = RuleRows(rule, {"patterns": params.patterns, "unless": params.unless}, shared, params.words, table)
     patterns, unless = (
         tuple(rows.compile(pattern, focus, rule.at(key)) for pattern in part)
         for key, part in (("patterns", params.patterns), ("unless", params.unless))
@@ -323,30 +326,26 @@ def _split_bits(bits: int) -> Iterator[int]:
         bits ^= low
 
 
-def spell_heads(units: Sequence[Constituent]) -> list[str]:
-    """For each unit its kind, whether it touches the one before it, and that it is not in question."""
-    touching = ["-_", *["+_" if a.end == b.start else "-_" for a, b in pairwise(units)]]
-    return [unit.symbol + touch for unit, touch in zip(units, touching, strict=True)]
+def place_bits(units: Sequence[Constituent], of_words: Sequence[int]) -> list[int]:
+    """For each unit its bits: those `of_words`, its kind, whether it touches the one before it, and whether it repeats
+    the one before that.
+    """
+    out = [bits | KIND_BITS[unit.symbol] for unit, bits in zip(units, of_words, strict=True)]
+    for i, (before, unit) in enumerate(pairwise(units), start=1):
+        if before.end == unit.start:
+            out[i] |= BITS["TOUCHING"]
+        if i > 1 and unit.word.startswith(units[i - 2].word):
+            out[i] |= BITS["ECHO"]
+    return out
 
 
-def _spell(line: Line, heads: Sequence[str], rows: RuleRows) -> str:
-    """The line of a clause for a rule."""
-    bits = line.bits
-    if rows.mask & ECHO:
-        bits = [
-            of_word | ECHO if i > 1 and line.units[i].word.startswith(line.units[i - 2].word) else of_word
-            for i, of_word in enumerate(bits)
-        ]
-    return "".join([head + rows.spell(of_word) for head, of_word in zip(heads, bits, strict=True)])
-
-
-def _describe_units(before: Sequence[Constituent]) -> str:
+def _describe_units(before: Sequence[Constituent]) -> int:
     """The state of an opinion behind the units of its phrase."""
-    return "p" if not before else "n" if any(unit.symbol == NEG for unit in before) else "d"
+    return _PLAIN if not before else _DENIED if any(unit.symbol == NEG for unit in before) else _GRADED
 
 
-def _describe_phrase(phrase: Phrase) -> str:
+def _describe_phrase(phrase: Phrase) -> int:
     """The state of an opinion beside the aspect in question."""
     if phrase.kinds:
-        return "n"
-    return "l" if "low" in phrase.degrees else "d" if phrase.degrees else "p"
+        return _DENIED
+    return _LOW if "low" in phrase.degrees else _GRADED if phrase.degrees else _PLAIN

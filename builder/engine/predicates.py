@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from builder.core.errors import ResourceError
 from builder.engine.constituents import Constituent, Phrase
-from builder.engine.matching import RuleIndex, spell_heads
+from builder.engine.matching import RuleIndex, place_bits
 from builder.engine.rows import Classes, RuleRows, WordTable, compile_body
 from builder.engine.symbols import OPINION
 from builder.language.lexicon.resources import OpinionEntry
@@ -74,8 +74,7 @@ class Predicates:
         bits = [self._table.find(unit.word, unit.entry) for unit in units]
         for place in sorted(self._index.find(reduce(or_, bits, 0))):
             rows, body, entry = self._rules[place]
-            heads = zip(spell_heads(units), bits, strict=True)
-            line = "".join([head + rows.spell(of_word) for head, of_word in heads])
+            line = "".join(map(rows.spell, place_bits(units, bits)))
             for match in reversed(list(compile_body(body).finditer(line))):
                 first, stop = (at // rows.width for at in match.span("core"))
                 run = units[first:stop]
@@ -93,8 +92,8 @@ def _compile_rule(
         fix = "use one of lexicons/opinion_categories.tsv"
         raise ResourceError(f"unknown category {params.category!r}", where=rule.at("category"), fix=fix)
     parts = {"before": params.before, "pattern": params.pattern, "after": params.after}
-    rows = RuleRows(rule, list(parts.values()), shared, params.words, table)
-    before, core, after = (rows.spell_pattern(part, rule.at(key)) for key, part in parts.items())
+    rows = RuleRows(rule, {key: [part] for key, part in parts.items()}, shared, params.words, table)
+    before, core, after = map(rows.spell_pattern, parts.values())
     for name in params.needs:
         if name not in params.words:
             fix = "name classes of its words"

@@ -1,8 +1,8 @@
 """Rows of characters for the units of a clause, and patterns over them.
 
-A unit is a row of characters: its kind, whether it touches the unit before it, what the opinion is, and one column for
-each class of words that the rule names. So a unit may be of many classes at once, and every pattern is one regular
-expression. What classes a word is of stands in one table for the rules of all actions.
+A pattern is made of atoms (`CURRENT&QUANTITY`, `[NOUN ASPECT]`). A unit is a row of characters that say which atoms of
+the rule it is, by its kind, its place, and the classes of its word. So a unit may be of many classes at once, and every
+pattern is one regular expression. What classes a word is of stands in one table for the rules of all actions.
 
 In: rules with their classes of words, a lexicon. Out: a `WordTable`, and `RuleRows`, a rule made ready. Pure.
 """
@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache, reduce
-from itertools import product, repeat
 from operator import or_
 from typing import NamedTuple
 
@@ -21,17 +20,17 @@ from builder.engine.symbols import SYMBOLS
 from builder.language.lexicon.resources import Lexicon, OpinionEntry
 from builder.language.lexicon.rules import Rule
 
-OPINION_STATES: Mapping[str, tuple[str, str]] = {
-    "CURRENT": ("pdnlPDNL", "the opinion in question"),
-    "PLAIN": ("pP", "it, without a degree word or negator"),
-    "GRADED": ("dnlDNL", "it, with one"),
-    "DENIED": ("nN", "it, with a negator; where an aspect is in question, any opinion with one"),
-    "PREDICATE": ("PDNL", "it, right behind an aspect that it touches"),
-    "INNER": ("i", "a word of its phrase before it"),
-    "LOW": ("lL", "an opinion with a word for a bit of it"),
-    "TARGET": ("t", "the aspect in question"),
+OPINION_STATES: Mapping[str, str] = {
+    "CURRENT": "the opinion in question",
+    "PLAIN": "it, without a degree word or negator",
+    "GRADED": "it, with one",
+    "DENIED": "it, with a negator; where an aspect is in question, any opinion with one",
+    "PREDICATE": "it, right behind an aspect that it touches",
+    "INNER": "a word of its phrase before it",
+    "LOW": "an opinion with a word for a bit of it",
+    "TARGET": "the aspect in question",
 }
-"""Names of what is in question -> the characters of its column, and what they say."""
+"""Names of what is in question, and what they say."""
 UNIT_PROPERTIES: Mapping[str, str] = {
     "TOUCHING": "a unit that touches the one before it",
     "ECHO": "one that begins with the word two units before it (新 不 新鮮)",
@@ -39,16 +38,22 @@ UNIT_PROPERTIES: Mapping[str, str] = {
     "GOOD": "an opinion that does not blame, its valence 5 or more",
 }
 """Names that hold of a unit of any kind, and what they say."""
-ECHO, _SINGLE, _GOOD = 1, 2, 4
-"""Their bits, but for TOUCHING, which has a column of its own."""
-_BITS = {"ECHO": ECHO, "SINGLE": _SINGLE, "GOOD": _GOOD}
-_TOUCH, STATE, FIRST = 1, 2, 3
-"""Columns behind that of the kind."""
+BITS: Mapping[str, int] = {name: 1 << i for i, name in enumerate([*SYMBOLS, *OPINION_STATES, *UNIT_PROPERTIES])}
+"""Name of a unit, a state or a property -> its bit; the bits of classes of words come behind them."""
+KIND_BITS: Mapping[str, int] = {symbol: BITS[name] for name, symbol in SYMBOLS.items()}
+"""Symbol of a unit -> its bit."""
+_FIRST_CLASS = 1 << len(BITS)
+_SINGLE, _GOOD = BITS["SINGLE"], BITS["GOOD"]
+_OF_PLACE = (_FIRST_CLASS - 1) ^ _SINGLE ^ _GOOD
+"""The bits that no word has by itself."""
+_ANY_KIND = (1 << len(SYMBOLS)) - 1
+_EDGE = "#"
+"""First character of a row."""
 _FACTOR = r"(?:[A-Z_]+|\[\^?[A-Z_ ]+\])"
 _ATOM = re.compile(rf"{_FACTOR}(?:&{_FACTOR})*")
 DENIER = "DENIER"
 """Name of the unit that a rule which denies finds."""
-RESERVED = {*SYMBOLS, *OPINION_STATES, *UNIT_PROPERTIES, "WORD", DENIER}
+RESERVED = {*BITS, "WORD", DENIER}
 """Names that no class of words may have."""
 _OPTIONAL = frozenset("?*{")
 _PREFIXES = ("role:", "category:", "irrealis:", "contrast:")
@@ -59,8 +64,6 @@ COMPILED = 4096
 """Patterns that are kept; the rules of a text ask for some 150."""
 Classes = Mapping[str, Collection[str]]
 """Name -> the words of a class."""
-_Row = Mapping[int, str]
-"""Column -> what its character must match."""
 
 
 class WordTable:
@@ -83,7 +86,7 @@ class WordTable:
         key = tuple(sorted(words))
         if key in self._bits:
             return self._bits[key]
-        bit = self._bits[key] = _GOOD << 1 + len(self._bits)
+        bit = self._bits[key] = _FIRST_CLASS << len(self._bits)
         for word in key:
             mark = _find_mark(word)
             marked, name = self._marked[mark], word.strip("…@").removeprefix(mark)
@@ -167,6 +170,22 @@ class EngineClasses:
         return self._table.find(word, entry) & self._bits[name] != 0
 
 
+class Factor(NamedTuple):
+    """A name or a set of a pattern: a unit has one of its bits, or none if it is `denied`."""
+
+    bits: int
+    denied: bool
+
+    def holds(self, unit: int) -> bool:
+        """Whether a unit is so, by all its bits."""
+        return (unit & self.bits != 0) is not self.denied
+
+    @property
+    def needed(self) -> int:
+        """The bits of classes one of which such a unit is of; none if it needs none."""
+        return 0 if self.denied or self.bits & _OF_PLACE else self.bits
+
+
 class Pattern(NamedTuple):
     """A pattern made ready. `here`: it begins with what it is about. `about`: the classes one of which that is of, none
     if it may be any word. `needs`: for each class that a match needs a word of, its bits.
@@ -190,8 +209,13 @@ class Pattern(NamedTuple):
 class RuleRows:
     """The rows of the units of a clause for one rule, and its patterns over them."""
 
-    def __init__(self, rule: Rule, patterns: Collection[str], shared: Classes, own: Classes, table: WordTable) -> None:
-        """`shared` and `own`: the classes that it may name. ResourceError on a name that is taken or an empty word."""
+    def __init__(
+        self, rule: Rule, patterns: Mapping[str, Sequence[str]], shared: Classes, own: Classes, table: WordTable
+    ) -> None:
+        """`patterns`: key of the rule -> its patterns; `shared` and `own`: the classes that they may name.
+
+        ResourceError on a name that is taken, an empty word, or a pattern that cannot be read.
+        """
         for name, words in own.items():
             if name in RESERVED:
                 message = f"rule {rule.name!r}: {name} is a unit"
@@ -199,38 +223,36 @@ class RuleRows:
             if not words or not all(word.strip("…@") for word in words):
                 message = f"rule {rule.name!r}: {name} has an empty word"
                 raise ResourceError(message, where=rule.at("words"), fix="remove it")
-        names = {name for pattern in patterns for name in re.findall("[A-Z_]+", pattern)}
-        classes = {**shared, **own}
-        self._known = sorted(RESERVED | classes.keys())
-        self._bits = {name: table.add(classes[name]) for name in sorted(names & classes.keys())}
-        self._kinds = {name: "".join(map(SYMBOLS.get, classes[name], repeat(""))) for name in self._bits}
-        self._bits |= {name: bit for name, bit in _BITS.items() if name in names}
-        columns = sorted(set(self._bits.values()))
-        self._columns = {bit: column for column, bit in enumerate(columns, start=FIRST)}
-        self.mask = reduce(or_, columns, 0)
-        self.width = FIRST + len(columns)
+        self._classes, self._table = {**shared, **own}, table
+        self._atoms: dict[str, list[Factor]] = {}
+        for key, pattern in ((key, pattern) for key, listed in patterns.items() for pattern in listed):
+            for atom in _ATOM.findall(pattern):
+                names = [name for name in atom.split("&") if name != DENIER]
+                self._atoms[atom] = [self._read_factor(name, pattern, rule.at(key)) for name in names]
+            _check_syntax(pattern, rule.at(key))
+        self._bodies = {atom: f".{{{at}}}1.{{{len(self._atoms) - at - 1}}}" for at, atom in enumerate(self._atoms)}
+        self._mask = reduce(or_, [factor.bits for factors in self._atoms.values() for factor in factors], 0)
+        self.width = 1 + len(self._atoms)
         self._rows: dict[int, str] = {}
 
-    def spell(self, bits: int) -> str:
-        """The columns of a unit behind its state, by the classes that it is of."""
-        bits &= self.mask
-        row = self._rows.get(bits)
+    def spell(self, unit: int) -> str:
+        """The row of a unit: a mark of where it begins, and for each atom of the patterns whether it is so."""
+        unit &= self._mask
+        row = self._rows.get(unit)
         if row is None:
-            row = self._rows[bits] = "".join("1" if bits & bit else "0" for bit in self._columns)
+            so = [all(factor.holds(unit) for factor in factors) for factors in self._atoms.values()]
+            row = self._rows[unit] = _EDGE + "".join("1" if one else "0" for one in so)
         return row
 
     def compile(self, pattern: str, focus: frozenset[str], where: str) -> Pattern:
-        """A pattern made ready. `focus`: the names of what it is about, one of which it has.
-
-        ResourceError names a pattern that cannot be read, or that has none.
+        """A pattern made ready. `focus`: the names of what it is about, one of which it has; ResourceError where it has
+        none.
         """
-        body = self.spell_pattern(pattern, where)
         about: list[int] = []
         needs: list[int] = []
         for match in _ATOM.finditer(pattern):
-            names = match[0].split("&")
-            bits = [own for factor in self._read_atom(names, pattern, where) if (own := self._find_bits(factor))]
-            if not focus.isdisjoint(names):
+            bits = [factor.needed for factor in self._atoms[match[0]] if factor.needed]
+            if not focus.isdisjoint(match[0].split("&")):
                 about.append(bits[0] if bits else 0)
             elif bits and _is_needed(pattern, match):
                 needs.extend(bits)
@@ -239,69 +261,40 @@ class RuleRows:
         if not about:
             fix = "name one of " + ", ".join(sorted(focus))
             raise ResourceError(f"pattern {pattern!r} does not name what it is about", where=where, fix=fix)
-        return Pattern(body, here, reduce(or_, about, 0) if all(about) else 0, tuple(needs))
+        return Pattern(self.spell_pattern(pattern), here, reduce(or_, about, 0) if all(about) else 0, tuple(needs))
 
-    def spell_pattern(self, pattern: str, where: str) -> str:
-        """A pattern as a regular expression over rows. ResourceError names one that cannot be read."""
+    def spell_pattern(self, pattern: str) -> str:
+        """A pattern as a regular expression over rows."""
 
         def spell_atom(match: re.Match[str]) -> str:
-            names = match[0].split("&")
-            group = f"(?P<{DENIER}>" if DENIER in names else "(?:"
-            rows = product(*self._read_atom(names, pattern, where))
-            return group + "|".join(self._spell_row(_join_rows(parts)) for parts in rows) + ")"
+            group = f"(?P<{DENIER}>" if DENIER in match[0].split("&") else "(?:"
+            return f"{group}{_EDGE}{self._bodies[match[0]]})"
 
-        body = _ATOM.sub(spell_atom, pattern).replace(" ", "")
-        try:
-            re.compile(_ATOM.sub(_spell_unit, pattern).replace(" ", ""))  # a sound pattern has a sound body
-        except (re.error, RecursionError, OverflowError) as error:
-            raise ResourceError(f"pattern {pattern!r}: {error}", where=where) from error
-        return body
+        return _ATOM.sub(spell_atom, pattern).replace(" ", "")
 
-    def _read_atom(self, names: Sequence[str], pattern: str, where: str) -> list[Sequence[_Row]]:
-        return [self._read_factor(name, pattern, where) for name in names if name != DENIER]
-
-    def _read_factor(self, text: str, pattern: str, where: str) -> Sequence[_Row]:
-        """The rows of which a unit must be one to be what `text` says: a name, a set, or one that is negated."""
-        by_column: dict[int, str] = {}
-        for name in text.strip("[^]").split():
-            for column, characters in self._place(name, pattern, where):
-                by_column[column] = by_column.get(column, "") + characters
-        if not by_column:
+    def _read_factor(self, text: str, pattern: str, where: str) -> Factor:
+        """What a unit must be to be what `text` says: a name, a set, or one that is denied."""
+        names, bits = text.strip("[^]").split(), 0
+        if not names:
             raise ResourceError(f"an empty set in pattern {pattern!r}", where=where, fix="name a unit in it")
-        if text.startswith("[^"):
-            return [{column: f"[^{characters}]" for column, characters in by_column.items()}]
-        return [{column: f"[{characters}]"} for column, characters in by_column.items()]
+        for name in names:
+            if name in self._classes:  # which may hold kinds of units, too
+                words = self._classes[name]
+                bits |= reduce(or_, [BITS[word] for word in words if word in SYMBOLS], self._table.add(words))
+            elif name in BITS or name == "WORD":
+                bits |= BITS.get(name, _ANY_KIND)
+            else:
+                fix = "known: " + ", ".join(sorted(RESERVED | self._classes.keys()))
+                raise ResourceError(f"unknown unit {name!r} in pattern {pattern!r}", where=where, fix=fix)
+        return Factor(bits, text.startswith("[^"))
 
-    def _place(self, name: str, pattern: str, where: str) -> Sequence[tuple[int, str]]:
-        """The columns of a name, and the characters that it may have there: a class may hold kinds of units."""
-        if name in self._bits:
-            kinds = self._kinds.get(name, "")
-            return [(self._columns[self._bits[name]], "1"), *([(0, kinds)] if kinds else [])]
-        if name in OPINION_STATES:
-            return [(STATE, OPINION_STATES[name][0])]
-        if name == "TOUCHING":
-            return [(_TOUCH, "+")]
-        if name == "WORD":
-            return [(_TOUCH, "+-")]
-        if name not in SYMBOLS:
-            fix = "known: " + ", ".join(self._known)
-            raise ResourceError(f"unknown unit {name!r} in pattern {pattern!r}", where=where, fix=fix)
-        return [(0, SYMBOLS[name])]
 
-    def _spell_row(self, row: _Row) -> str:
-        """A row as an expression of the width of a unit. The second column tells where units begin."""
-        out, at = "", 0
-        for column, characters in sorted({_TOUCH: "[+-]", **row}.items()):
-            out += f".{{{column - at}}}{characters}" if column > at else characters
-            at = column + 1
-        return f"{out}.{{{self.width - at}}}"
-
-    def _find_bits(self, factor: Sequence[_Row]) -> int:
-        """The classes one of which a unit is of by a factor; none where it needs none. ECHO tells nothing of a word."""
-        columns = {column for row in factor for column in row}
-        negated = any(characters[1] == "^" for row in factor for characters in row.values())
-        bits = [bit for bit, column in self._columns.items() if column in columns]
-        return 0 if negated or len(bits) < len(columns) or ECHO in bits else reduce(or_, bits, 0)
+def _check_syntax(pattern: str, where: str) -> None:
+    """ResourceError where a pattern is no expression. Few are made, so that here no character is what its units are."""
+    try:
+        re.compile(_ATOM.sub(_spell_unit, pattern).replace(" ", ""))
+    except (re.error, RecursionError, OverflowError) as error:
+        raise ResourceError(f"pattern {pattern!r}: {error}", where=where) from error
 
 
 @lru_cache(maxsize=COMPILED)
@@ -325,15 +318,6 @@ def _find_mark(word: str) -> str:
 def _find_prefixed(marked: Mapping[str, int], name: str) -> int:
     """The bits of what a name begins with."""
     return reduce(or_, [bits for prefix, bits in marked.items() if name.startswith(prefix)], 0)
-
-
-def _join_rows(rows: Sequence[_Row]) -> _Row:
-    """The row that all of `rows` are."""
-    out: dict[int, str] = {}
-    for row in rows:
-        for column, characters in row.items():
-            out[column] = f"(?={out[column]}){characters}" if column in out else characters
-    return out
 
 
 def _is_needed(pattern: str, match: re.Match[str]) -> bool:

@@ -75,8 +75,8 @@ def describe_units() -> str:
 
 def describe_conditions() -> str:
     """What patterns may ask of a unit beside its kind."""
-    states = {name: about for name, (_, about) in OPINION_STATES.items()}
-    return _table(("name", "holds of"), ((f"`{name}`", about) for name, about in {**states, **UNIT_PROPERTIES}.items()))
+    names = {**OPINION_STATES, **UNIT_PROPERTIES}
+    return _table(("name", "holds of"), ((f"`{name}`", about) for name, about in names.items()))
 
 
 def describe_engine_classes() -> str:
