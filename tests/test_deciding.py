@@ -11,8 +11,8 @@ from reading import reader
 
 from builder.core.errors import ResourceError
 from builder.engine import Engine
-from builder.engine.constituents import Constituent, Term
-from builder.engine.deciding import Decision, DecisionRule, Weighed, rank_candidates
+from builder.engine.constituents import Constituent, Term, Weighed
+from builder.engine.deciding import Decision, DecisionRule, rank_candidates
 from builder.engine.symbols import ASPECT
 from builder.language.lexicon.rules import Rule
 

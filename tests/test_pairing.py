@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from builder.core.records import Token
-from builder.engine.constituents import AspectChoice, Constituent, Phrase, Scene, Term
+from builder.engine.constituents import AspectChoice, Constituent, Earlier, Phrase, Scene, Term
 from builder.engine.pairing import NearestInSentence, ShortestPath, pair_by_pattern
 from builder.engine.symbols import ADV, ASPECT, COP, CURRENT, DE, HAVE, NOUN, OPINION, VERB
 from builder.language.lexicon.resources import OpinionEntry
@@ -51,7 +51,7 @@ def scene(*units: Any, at: int, heads: dict[int, tuple[int, str]] | None = None)
     links = heads or {}
     tokens = [Token(item.start, item.end, "X", *links.get(n, (-1, "root"))) for n, item in enumerate(items)]
     marked = symbols[:at] + CURRENT + symbols[at + 1 :]
-    return Scene(items, symbols, marked, at, tokens, None, [item for item in items if item.term])
+    return Scene(items, symbols, marked, at, tokens, None, earlier=Earlier([(items, 0)], 0, ()))
 
 
 def words(choice: AspectChoice | None) -> list[str] | None:
@@ -77,10 +77,6 @@ def test_a_pattern_names_its_aspect_and_spells_what_it_matched() -> None:
         ({"not_categories": ["drink"]}, True),
         ({"categories": ["taste"], "not_categories": ["taste.salty"]}, False),
         ({"categories": ["taste"], "not_categories": ["taste.sweet"]}, True),
-        ({"least": 1}, True),
-        ({"least": 2}, False),
-        ({"needs": "ADV"}, True),
-        ({"needs": "DE"}, False),
     ],
 )
 def test_a_pattern_reads_the_opinions_and_clauses_that_it_is_for(params: dict[str, Any], reads: bool) -> None:
@@ -92,9 +88,8 @@ def test_a_pattern_reads_the_opinions_and_clauses_that_it_is_for(params: dict[st
 
 def test_a_pattern_for_two_aspects_wants_two_of_them() -> None:
     two = scene(aspect("薯條"), (HAVE, "有"), aspect("起司"), opinion("好吃"), at=3)
-    made = pair_by_pattern(rule(pattern="TARGET HAVE ASPECT CURRENT", least=2))
-    assert words(made(two)) == ["薯條"]
-    assert pair_by_pattern(rule(pattern="TARGET .* CURRENT", least=3))(two) is None
+    assert words(pair_by_pattern(rule(pattern="TARGET HAVE ASPECT CURRENT"))(two)) == ["薯條"]
+    assert pair_by_pattern(rule(pattern="TARGET .* ASPECT .* ASPECT .* CURRENT"))(two) is None
 
 
 def test_a_word_that_a_pattern_asks_for_stands_behind_its_aspect() -> None:
@@ -189,13 +184,13 @@ def test_nothing_beyond_the_farthest_is_paired() -> None:
 def test_a_noun_before_the_opinion_is_its_subject_where_it_is_long_enough() -> None:
     clause = scene((NOUN, "啾啾"), (ADV, "很"), opinion("好吃"), at=2, heads={0: (2, "nsubj"), 2: (-1, "root")})
     pattern = "TARGET_NOUN (ADV)* CURRENT"
-    choice = pair_by_pattern(rule(pattern=pattern, needs="NOUN"))(clause)
+    choice = pair_by_pattern(rule(pattern=pattern))(clause)
     assert choice is not None and choice.detail == "NOUN ADV CURRENT"
     (found,) = choice.aspects
     assert (found.start, found.end, found.symbol, found.last, found.term) == (0, 2, ASPECT, 0, Term(""))
-    assert pair_by_pattern(rule(pattern="TARGET_NOUN CURRENT", needs="NOUN"))(clause) is None
+    assert pair_by_pattern(rule(pattern="TARGET_NOUN CURRENT"))(clause) is None
     short = scene((NOUN, "啾"), (ADV, "真的"), opinion("好吃"), at=2)
-    assert pair_by_pattern(rule(pattern=pattern, needs="NOUN"))(short) is None, "a character alone is no name"
+    assert pair_by_pattern(rule(pattern=pattern))(short) is None, "a character alone is no name"
 
 
 # ---- kinds

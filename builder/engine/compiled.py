@@ -244,8 +244,6 @@ class Compiled:
         """How the classes begin of which such rules say something; others (of a user's pack) are described by all."""
         self.exceptions = compile_exceptions(chosen.find(ExceptionRule))
         self.functions = load_functions(rule for rule, _ in chosen if rule.kind == FUNCTION)
-        self.wide = bool(chosen.find(pairing.NearestInSentence))
-        """Whether some rule pairs over the whole sentence."""
 
     def _match(self, chosen: _Selection, join: JoinRule) -> None:
         """The rules that match units, over one table of words."""

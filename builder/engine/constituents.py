@@ -130,8 +130,8 @@ class Earlier(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """One opinion to be paired: its clause, its place there, the tokens, the topic carried over, where rules ask for
-    them, all aspects of its sentence (`named`), the text, and what stands before.
+    """One opinion to be paired: its clause, its place there, the tokens, the topic carried over, the text, and what
+    stands before.
 
     `symbols` are those of the clause, `marked` the same with CURRENT for the opinion.
     """
@@ -142,7 +142,6 @@ class Scene(NamedTuple):
     at: int
     tokens: Sequence[Token]
     topic: Topic | None
-    named: Sequence[Constituent] = ()
     text: str = ""
     earlier: Earlier = Earlier((), 0, ())
 
@@ -152,11 +151,24 @@ class Scene(NamedTuple):
         return self.items[self.at]
 
 
+class Weighed(NamedTuple):
+    """A candidate for the aspect of an opinion with its score and features, and the clause it stands in."""
+
+    score: float
+    aspect: Constituent
+    clause: Sequence[Constituent]
+    features: tuple[str, ...]
+
+
 class AspectChoice(NamedTuple):
-    """The aspects (one, or several of a coordination carried over) and the detail for the story of the triplet."""
+    """The aspects (one, or several of a coordination carried over), the detail for the story of the triplet, the rule
+    that decided, and the candidates, where they were weighed (`engine.deciding`).
+    """
 
     aspects: tuple[Constituent, ...]
     detail: str
+    rule: str = ""
+    weighed: Sequence[Weighed] = ()
 
 
 Pairer = Callable[[Scene], AspectChoice | None]

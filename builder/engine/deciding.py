@@ -17,25 +17,9 @@ from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
-from builder.engine.constituents import Constituent, Scene, is_thing
+from builder.engine.constituents import Constituent, Scene, Weighed, is_thing
 from builder.engine.params import compile_pairs
-from builder.engine.symbols import (
-    ADV,
-    ASPECT,
-    BLOCKED,
-    BUT,
-    CONJ,
-    COP,
-    DE,
-    HAVE,
-    LIST,
-    NOUN,
-    OPINION,
-    PREP,
-    PRON,
-    VERB,
-    spell_symbols,
-)
+from builder.engine.symbols import ASPECT, spell_symbols, symbol_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,25 +110,24 @@ def _compile_groups(groups: Mapping[str, tuple[str, ...]]) -> Callable[[str], st
 
 # ---- Features of a candidate
 
-_NAMES: Mapping[str, str] = {
-    NOUN: "a noun",
-    BLOCKED: "a noun",
-    VERB: "a verb",
-    PRON: "a pronoun",
-    DE: "的",
-    OPINION: "an opinion",
-    ASPECT: "an aspect",
-    CONJ: "a joiner",
-    LIST: "a joiner",
-    BUT: "a contrast",
-    COP: "a copula",
-    HAVE: "having",
-    PREP: "a preposition",
+_CALLED = {
+    "a noun": "NOUN BLOCKED",
+    "a verb": "VERB",
+    "a pronoun": "PRON",
+    "的": "DE",
+    "an opinion": "OPINION",
+    "an aspect": "ASPECT",
+    "a joiner": "CONJ LIST",
+    "a contrast": "BUT",
+    "a copula": "COP",
+    "having": "HAVE",
+    "a preposition": "PREP",
 }
+_NAMES = {symbol: name for name, units in _CALLED.items() for symbol in symbol_set(units)}
 """Unit -> what features call it."""
-_SUBJECTS = (NOUN, BLOCKED, VERB, PRON, ASPECT)
+_SUBJECTS = symbol_set("NOUN BLOCKED VERB PRON ASPECT")
 """Units before an opinion that may be what it is about instead of an aspect of an earlier clause."""
-_VIEWERS = (BLOCKED, PRON, ADV, BUT, CONJ)
+_VIEWERS = symbol_set("BLOCKED PRON ADV BUT CONJ")
 """Units before a verb of viewing that say who views, and how."""
 _NEAR = 3
 _FAR = 5
@@ -255,15 +238,6 @@ _MOST = 40
 
 _SHOWN = 5
 """Candidates that the reasons of a triplet name at most, "none" among them."""
-
-
-class Weighed(NamedTuple):
-    """A candidate with its features and score, and the clause it stands in."""
-
-    score: float
-    aspect: Constituent
-    clause: Sequence[Constituent]
-    features: tuple[str, ...]
 
 
 def weigh_candidates(

@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 from builder.core.edges import shared
 from builder.core.records import VALENCES, ReadWord, Reasons, Triplet, polarity_of
 from builder.core.settings import Convention
 from builder.engine.compiled import Compiled
-from builder.engine.constituents import Constituent, Earlier, Pairer, Phrase, Scene, Term, Topic
+from builder.engine.constituents import AspectChoice, Constituent, Earlier, Pairer, Phrase, Scene, Term, Topic, Weighed
 from builder.engine.coordination import add_coordinated, add_listed, find_singled, keep_kind, open_list
-from builder.engine.deciding import Weighed, rank_candidates, weigh_candidates
+from builder.engine.deciding import rank_candidates, weigh_candidates
 from builder.engine.functions import Labelled, label_clause
 from builder.engine.matching import Refusal
 from builder.engine.pairing import PatternPairer, dependency_path, last_core_token
@@ -38,18 +37,6 @@ from builder.engine.weighing import (
 )
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.rules import Rule
-
-
-class Pairing(NamedTuple):
-    """The rule that decided, the aspects, and the detail for the story of the triplet.
-
-    `weighed`: the candidates, where they were weighed (`engine.deciding`).
-    """
-
-    rule: str
-    aspects: tuple[Constituent, ...]
-    detail: str
-    weighed: Sequence[Weighed] = ()
 
 
 class Engine:
@@ -204,14 +191,11 @@ class Engine:
         weight = self._weight(phrase, Term(""), "")
         return weight is not None and polarity_of(weight[0]) == "NEG"
 
-    def _pair_all(self, doc: Doc, clauses: Sequence[ReadClause]) -> Iterator[tuple[Scene, Pairing | None, bool]]:
+    def _pair_all(self, doc: Doc, clauses: Sequence[ReadClause]) -> Iterator[tuple[Scene, AspectChoice | None, bool]]:
         """Each opinion in text order with its aspects, and whether something takes these out of what is stated."""
         rules, described = self._rules, set[int]()
         topic: Topic | None = None
         begun: tuple[Constituent, ...] = ()
-        named: dict[int, list[Constituent]] = {}
-        for clause in clauses if rules.wide else ():
-            named.setdefault(clause.sentence, []).extend([item for item in clause.items if item.symbol == ASPECT])
         parts = [(clause.items, clause.sentence) for clause in clauses]
         for number, clause in enumerate(clauses):
             paired: list[Constituent] = []
@@ -223,8 +207,7 @@ class Engine:
                 if item.phrase is None:
                     continue
                 marked = line[:index] + CURRENT + line[index + 1 :]
-                around = named.get(clause.sentence, ())
-                scene = Scene(clause.items, line, marked, index, doc.tokens, topic, around, doc.text, earlier)
+                scene = Scene(clause.items, line, marked, index, doc.tokens, topic, doc.text, earlier)
                 pairing = self._single_out(scene, self._pair(scene), behind)
                 if pairing is not None:
                     paired += pairing.aspects
@@ -234,14 +217,14 @@ class Engine:
             begun = open_list(clause.items, begun, clause.mark, rules.words)
             topic = next_topic(clause.items, paired, topic, clause.label, rules)
 
-    def _add_list(self, scene: Scene, pairing: Pairing, begun: tuple[Constituent, ...]) -> Pairing:
+    def _add_list(self, scene: Scene, pairing: AspectChoice, begun: tuple[Constituent, ...]) -> AspectChoice:
         """The pairing with the aspects of the list that is open."""
         if not begun:
             return pairing
         aspects = add_listed(scene.items, pairing.aspects, begun, self._rules.words)
         return pairing._replace(aspects=self._keep_fitting(scene, aspects, pairing.aspects))
 
-    def _pair(self, scene: Scene) -> Pairing | None:
+    def _pair(self, scene: Scene) -> AspectChoice | None:
         """The first rule that finds an aspect that the opinion can describe proposes it; if it is not sure, all
         candidates and none are weighed. The aspects coordinated with the chosen one share the opinion.
         """
@@ -255,19 +238,21 @@ class Engine:
             if not weighed or weighed[0].score <= 0:
                 return None
             if pairing is None or weighed[0].aspect is not pairing.aspects[0]:
-                pairing = Pairing(decision.name, (weighed[0].aspect,), "the best of all candidates")
+                pairing = AspectChoice((weighed[0].aspect,), "the best of all candidates", decision.name)
                 clause = weighed[0].clause
             pairing = pairing._replace(weighed=weighed)
         return pairing and pairing._replace(aspects=self._share(scene, pairing.aspects, clause))
 
-    def _single_out(self, scene: Scene, pairing: Pairing | None, behind: Sequence[Constituent]) -> Pairing | None:
+    def _single_out(
+        self, scene: Scene, pairing: AspectChoice | None, behind: Sequence[Constituent]
+    ) -> AspectChoice | None:
         """都很好吃，尤其是湯: the pairing, with what the clause behind names as that of which it holds above all."""
         named = find_singled(scene.items, scene.at, behind, self._rules.words)
         named = self._keep_fitting(scene, named)
         if not named:
             return pairing
         if pairing is None:
-            return Pairing(self._rules.conjunction, named, "named behind the opinion")
+            return AspectChoice(named, "named behind the opinion", self._rules.conjunction)
         return pairing._replace(aspects=(*pairing.aspects, *[x for x in named if x not in pairing.aspects]))
 
     def _share(
@@ -285,12 +270,12 @@ class Engine:
         """Those of the aspects that the opinion can describe, and those that are `sure`."""
         return tuple([aspect for aspect in aspects if aspect in sure or self._fits(scene, aspect)])
 
-    def _propose(self, scene: Scene) -> Pairing | None:
+    def _propose(self, scene: Scene) -> AspectChoice | None:
         """The answer of the first rule that finds an aspect that the opinion can describe."""
         for name, pairer in self._pairers_for(scene):
             choice = pairer(scene)
             if choice and self._fits(scene, choice.aspects[0]):
-                return Pairing(name, *choice)
+                return choice._replace(rule=name)
         return None
 
     def _pairers_for(self, scene: Scene) -> tuple[tuple[str, Pairer], ...]:
@@ -321,7 +306,7 @@ class Engine:
         limits = self._rules.compatible.get(phrase.entry.category) if known else None
         return limits is None or all(term.cls.startswith(classes) for classes in limits)
 
-    def _make_triplet(self, doc: Doc, scene: Scene, aspect: Constituent, rule: str, pairing: Pairing) -> Triplet:
+    def _make_triplet(self, doc: Doc, scene: Scene, aspect: Constituent, rule: str, pairing: AspectChoice) -> Triplet:
         item = scene.opinion
         term, phrase = aspect.own_term, item.own_phrase
         value, reasons = judge_valence(phrase, term, aspect.word, self._lexicon, self._rules.valences)

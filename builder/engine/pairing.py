@@ -11,11 +11,10 @@ the tokens of a text with their heads. Out: the relations on the way, or None wh
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 
 from builder.core.records import Token
 from builder.engine.carrying import ThingOfCompanion, pair_back, pair_carried
@@ -69,22 +68,6 @@ def dependency_path(tokens: Sequence[Token], source: int, target: int) -> list[s
     return None
 
 
-def find_roots(tokens: Sequence[Token]) -> list[int]:
-    """For each token the root of its tree."""
-    roots: list[int] = [-1] * len(tokens)
-    for token in range(len(tokens)):
-        way: dict[int, None] = {}
-        node = token
-        while roots[node] < 0 and node not in way:
-            way[node] = None
-            if tokens[node].head >= 0:
-                node = tokens[node].head
-        root = node if roots[node] < 0 else roots[node]
-        for passed in way:
-            roots[passed] = root
-    return roots
-
-
 # ---- Kinds of pairing rules
 
 _SHORTEST = 2
@@ -96,8 +79,7 @@ class PatternParams:
     """`pattern`: a construction over the clause's units. `categories` / `not_categories` limit the opinions it reads.
 
     `heads`: endings of the word on which the construction must end if that is no word for what is reviewed in general
-    (是很推薦的料理). `words`: one of them stands in the construction, behind TARGET. `needs`: a unit of the pattern
-    that most clauses lack, and `least`: how many aspects it needs, which save those the search.
+    (是很推薦的料理). `words`: one of them stands in the construction, behind TARGET.
     """
 
     pattern: str
@@ -105,8 +87,6 @@ class PatternParams:
     not_categories: tuple[str, ...] = ()
     heads: tuple[str, ...] = ()
     words: frozenset[str] = frozenset()
-    needs: str = "ASPECT"
-    least: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +94,6 @@ class PatternPairer:
     """A construction made ready."""
 
     expression: re.Pattern[str]
-    needed: str
     params: PatternParams
 
     @property
@@ -131,10 +110,7 @@ class PatternPairer:
 
     def __call__(self, scene: Scene) -> AspectChoice | None:
         """The aspect that the construction finds, whatever the category of the opinion."""
-        params, symbols = self.params, scene.symbols
-        if self.needed not in symbols or (params.least > 1 and symbols.count(ASPECT) < params.least):
-            return None
-        marked = scene.marked
+        params, marked = self.params, scene.marked
         match = self.expression.search(marked)
         if match is None:
             return None
@@ -155,8 +131,7 @@ class PatternPairer:
 def pair_by_pattern(rule: Rule) -> PatternPairer:
     """The aspect that a construction over the clause's units finds."""
     params = read_params(rule, PatternParams)
-    needed = compile_pattern(params.needs, rule.at("needs")).pattern
-    return PatternPairer(compile_pattern(params.pattern, rule.at("pattern")), needed, params)
+    return PatternPairer(compile_pattern(params.pattern, rule.at("pattern")), params)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,14 +172,20 @@ class NearestInSentence:
     farthest: int
 
     def __call__(self, scene: Scene) -> AspectChoice | None:
-        opinion, aspects = scene.opinion, scene.named
-        at = bisect_left(aspects, opinion.start, key=attrgetter("start"))
-        near = [(opinion.start - item.end, item) for item in aspects[max(0, at - 1) : at]]
-        near += [(self.behind * (item.start - opinion.end + 1), item) for item in aspects[at : at + 1]]
-        gap, nearest = min(near, key=itemgetter(0), default=(self.farthest + 1, None))
-        if nearest is None or gap > self.farthest:
+        opinion, (clauses, number, _) = scene.opinion, scene.earlier
+        around = clauses[max(0, number - self.farthest) : number + self.farthest + 1]  # a clause has a character
+        own = [clause for clause, sentence in around if sentence == clauses[number][1]]
+        aspects = [item for clause in own for item in clause if item.symbol == ASPECT]
+        nearest = min(aspects, key=lambda item: self._measure(opinion, item), default=None)
+        if nearest is None or self._measure(opinion, nearest) > self.farthest:
             return None
         return AspectChoice((nearest,), f"nearest of {len(aspects)} in the sentence")
+
+    def _measure(self, opinion: Constituent, aspect: Constituent) -> int:
+        """How far an aspect stands from an opinion."""
+        if aspect.start < opinion.start:
+            return opinion.start - aspect.end
+        return self.behind * (aspect.start - opinion.end + 1)
 
 
 KINDS: Mapping[str, Callable[[Rule], Pairer]] = {

@@ -70,6 +70,8 @@ def read_params(rule: Rule, declared: type[Params]) -> Params:
             fix = f"parameters of kind {rule.kind!r}: {', '.join(sorted({*known, *shared}))}"
             if name := _CLASS_OF.get(key, key.upper() if key.upper() in ENGINE_CLASSES else ""):
                 fix = f"write the list as {name} in `words` of a rule of kind words"
+            if key in ("needs", "least"):
+                fix = "leave it out: the pattern says it"
             raise ResourceError(f"rule {rule.name!r}: unknown parameter {key!r}", where=rule.at(key), fix=fix)
     return _filled(rule, {key: value for key, value in rule.params.items() if key in known}, declared)
 

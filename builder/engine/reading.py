@@ -62,8 +62,7 @@ LONGEST_CLAUSE = 150
 """Words that are read together: a text without any mark is read in pieces, so that the work stays linear."""
 LABEL_ENDS = frozenset(":：】|")
 """Marks behind a label (環境：)."""
-BRACKETS = re.compile("[(（][^()（）]{1,60}[)）]")
-"""What stands in brackets, with them."""
+_OPENING_BRACKETS, _CLOSING_BRACKETS = frozenset("(（"), frozenset(")）")
 MEASURED = ("size", CONTEXT_ONLY)
 """Categories of words that in brackets only say which size or kind was ordered."""
 
@@ -103,7 +102,7 @@ def read_clauses(doc: Doc, rules: Compiled, refused: list[Refusal] | None = None
     """
     out: list[ReadClause] = []
     text, at = lower_case(doc.text), 0
-    brackets, aside = [match.span() for match in BRACKETS.finditer(doc.text)], False
+    aside = False
     starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
     clauses = doc.clauses
     if rules.natural and _ADDRESS.search(text):  # its words part those around them
@@ -117,7 +116,7 @@ def read_clauses(doc: Doc, rules: Compiled, refused: list[Refusal] | None = None
             if items is None:
                 continue
             named = aside or (out and any(item.term for item in out[-1].items))
-            aside = bool(named) and _is_aside(clause, items, brackets)
+            aside = bool(named) and _is_aside(clause, items, doc.text)
             items = bar_all(items) if aside else items
             out.append(_make_clause(items, doc.text, text, clause, rules))
     return out
@@ -150,13 +149,13 @@ def _make_clause(items: list[Constituent], written: str, text: str, clause: Clau
     return ReadClause(items, clause.sentence, asks, asked and not asks, mark in LABEL_ENDS, mark)
 
 
-def _is_aside(clause: Clause, items: Sequence[Constituent], brackets: Sequence[tuple[int, int]]) -> bool:
+def _is_aside(clause: Clause, items: Sequence[Constituent], text: str) -> bool:
     """Whether a clause stands in brackets and judges nothing: it names nothing either (湯頭（紅湯）很濃).
 
     A size alone is the size of what was ordered (（小）).
     """
-    at = bisect_right(brackets, (clause.start, 0)) - 1
-    if at < 0 or clause.start >= brackets[at][1]:
+    around = text[max(0, clause.start - 1)], text[clause.end : clause.end + 1]
+    if around[0] not in _OPENING_BRACKETS or around[1] not in _CLOSING_BRACKETS:
         return False
     phrase = items[0].phrase if len(items) == 1 and clause.end - clause.start == 1 else None
     size = phrase is not None and phrase.entry.category.startswith(MEASURED)

@@ -49,9 +49,8 @@ QUOTES = frozenset('「」『』“”"《》【】')
 """Marks around a name (推薦「牛肉麵」) that part no clause from what is said of it."""
 _LATIN = re.compile("[a-zß-öø-ɏ]{3,}")
 """Names in Latin letters that no lexicon holds (espresso)."""
-_LATIN_WORD = re.compile("[a-zß-öø-ɏ]+")
-_LONGEST_NAME = 4
-"""Words of a name in Latin letters (fish and chips): more of them are a sentence."""
+_LATIN_NAME = re.compile("[a-zß-öø-ɏ]++(?: [a-zß-öø-ɏ]++){1,3}+(?! ?[a-z0-9ß-öø-ɏ])")
+"""A name of several words in Latin letters (fish and chips), up to four: more are a sentence, a code has a number."""
 _ADVERBIAL = symbol_set("ADV DEG NEG COP")
 """Between a fault and what is said of it."""
 _TWO_ROLES = symbol_set("OPINION NEG POST")
@@ -176,21 +175,12 @@ class UnitReader:
 
         No word of it is one that judges or names something, its last one is in no lexicon, and no number follows.
         """
-        known, words = self._symbols, [i]
-        while _LATIN_WORD.fullmatch(text, tokens[words[-1]].start, tokens[words[-1]].end):
-            after = words[-1] + 2
-            if after >= stop or tokens[after - 1].pos != "SPACE" or len(words) > _LONGEST_NAME:
-                break
-            if known.get(text[tokens[after].start : tokens[after].end]) in JUDGING:
-                return i
-            words.append(after)
-        else:
-            if text[tokens[words.pop()].start].isdigit():  # a code (Novo Pro 14)
-                return i
-        if len(words) < 2 or len(words) > _LONGEST_NAME:
+        name = _LATIN_NAME.match(text, tokens[i].start, tokens[stop - 1].end)
+        words = name[0].split(" ") if name else []
+        kinds = [self._symbols.get(word) for word in words]
+        if len(words) < 2 or kinds[-1] or not JUDGING.isdisjoint(kinds[1:]):
             return i
-        last = words[-1]
-        return i if text[tokens[last].start : tokens[last].end] in known else last
+        return next((j for j in range(i, stop) if name and tokens[j].end == name.end()), i)
 
     def _cut_behind_latin(self, text: str, tokens: Sequence[Token], start: int, j: int, stop: int) -> list[Constituent]:
         """CP 值高 is CP值 and 高: an entry that begins with Latin letters and ends inside token j, whose rest is a

@@ -27,7 +27,7 @@ from dimabsa import gold as read_dimabsa
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
-from builder.engine.deciding import Weighed
+from builder.engine.constituents import Weighed
 from builder.engine.engine import Engine
 from builder.engine.params import in_force
 from builder.engine.reader import Reader, Reading, Recipe, extract, make_reader

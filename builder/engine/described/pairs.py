@@ -16,7 +16,7 @@ from operator import attrgetter
 
 from builder.core.records import Reasons
 from builder.engine.described.mentions import DescribedWords, Mention
-from builder.engine.pairing import Tree, dependency_path, find_roots
+from builder.engine.pairing import Tree, dependency_path
 from builder.engine.polarity import read_opinion
 from builder.language.lexicon.resources import Lexicon, OpinionEntry
 
@@ -54,13 +54,13 @@ def pair_by_shortest_path(words: DescribedWords, sentence_of: Sequence[int]) -> 
     Of two that are as close in the tree, the one fewer characters away counts, then the first. An opinion in a tree
     without any aspect has none.
     """
-    tokens, roots = words.tokens, find_roots(words.tokens)
+    tokens, trees = words.tokens, _number_trees(words.tokens)
     closest = _find_closest_below(words, sentence_of)
-    counts = Counter((sentence_of[aspect.node], roots[aspect.node]) for aspect in words.aspects)
+    counts = Counter((sentence_of[aspect.node], trees[aspect.node]) for aspect in words.aspects)
     out = []
     for opinion in words.opinions:
         sentence = sentence_of[opinion.node]
-        count = counts[sentence, roots[opinion.node]]
+        count = counts[sentence, trees[opinion.node]]
         if not count:
             continue
         aspect = _find_closest(tokens, opinion, closest[sentence])
@@ -69,6 +69,20 @@ def pair_by_shortest_path(words: DescribedWords, sentence_of: Sequence[int]) -> 
         detail = f"{len(path)} {noun}, the shortest path of {count} in the sentence"
         out.append(PathPair(aspect, opinion, path, detail))
     return out
+
+
+def _number_trees(tokens: Tree) -> list[int]:
+    """For each token the number of its tree, which is that of the first token that belongs to it."""
+    trees = [-1] * len(tokens)
+    for token in range(len(tokens)):
+        way, node = list[int](), token
+        while node >= 0 and trees[node] < 0:
+            trees[node] = token
+            way.append(node)
+            node = tokens[node].head
+        for passed in way if node >= 0 else ():
+            trees[passed] = trees[node]
+    return trees
 
 
 def _find_closest_below(words: DescribedWords, sentence_of: Sequence[int]) -> dict[int, _Closest]:
