@@ -146,13 +146,10 @@ class _Matched(NamedTuple):
 
 
 class Line(NamedTuple):
-    """The units of a clause with the classes of each, as bits. `beside`: the rules to which they lead; `clause`: all of
-    their classes.
-    """
+    """The units of a clause with the classes of each, as bits. `clause`: all of their classes."""
 
     units: Sequence[Constituent]
     bits: list[int]
-    beside: frozenset[int]
     clause: int
 
 
@@ -184,8 +181,7 @@ class Matcher:
             known[unit.word] if unit.phrase is None and unit.word in known else find(unit.word, unit.entry)
             for unit in units
         ]
-        clause = reduce(or_, bits, 0)
-        return Line(units, bits, self._beside.find(clause), clause)
+        return Line(units, bits, reduce(or_, bits, 0))
 
     def find_all(self, line: Line, first: int, k: int) -> Iterator[str]:
         """The names of the rules that hold of opinion k, in their order. One that a rule made is no word of a class."""
@@ -194,11 +190,10 @@ class Matcher:
 
     def find_denier(self, line: Line, first: int, k: int, taken: int) -> tuple[int, bool]:
         """The unit, from `taken` on, by which the first rule that can denies opinion k, whose phrase begins at unit
-        `first`, and whether it stays apart; that unit itself if there is none. `line` may be another matcher's.
+        `first`, and whether it stays apart; that unit itself if there is none.
         """
         if not any(unit.symbol == NEG for unit in line.units[taken:first]):
             return first, False
-        line = line._replace(beside=self._beside.find(line.clause))
         state = _describe_units(line.units[first:k])
         spelled = self._spell_for(line, self._about.find(line.bits[k]), first, k, state)
         deniers = ((rule.find_denier(text, k, taken), rule.afar) for rule, text in spelled)
@@ -227,7 +222,8 @@ class Matcher:
         """Each rule that can hold of opinion k, whose phrase begins at unit `first`, by the words of its clause, with
         the line of the clause where the opinion is in question.
         """
-        places = line.beside.union(about) if about else line.beside
+        places = self._beside.find(line.clause)
+        places = places.union(about) if about else places
         rules = [self._rules[place] for place in sorted(places)]
         rules = [rule for rule in rules if rule.may_hold(line.bits[k], line.clause)]
         if not rules:
@@ -246,7 +242,7 @@ class Matcher:
         """
         line = self.read(items)
         aspects = [i for i, item in enumerate(items) if item.symbol == ASPECT]
-        for place in sorted(line.beside.union(*(self._about.find(line.bits[i]) for i in aspects))):
+        for place in sorted(self._beside.find(line.clause).union(*(self._about.find(line.bits[i]) for i in aspects))):
             rule = self._rules[place]
             asked = [i for i in aspects if items[i].symbol == ASPECT and rule.may_hold(line.bits[i], line.clause)]
             barred = [i for i in asked if self._holds_of_aspect(rule, line, i)]

@@ -25,17 +25,9 @@ NOUN = "n"
 VERB = "v"
 ADJ = "j"
 ADV = "r"
-PRON = "p"
-NUM = "m"
-CONJ = "c"
 BUT = "y"
-LIST = "l"
-PREP = "P"
-THAN = "b"
-AUX = "u"
 PART = "k"
 DE = "d"
-DEGREE_DE = "e"
 COP = "S"
 HAVE = "H"
 OTHER = "x"
@@ -52,17 +44,17 @@ _KINDS: Mapping[str, tuple[str, str]] = {
     "VERB": (VERB, "a verb"),
     "ADJ": (ADJ, "an adjective that no lexicon holds, or an opinion word that judges nothing"),
     "ADV": (ADV, "an adverb"),
-    "PRON": (PRON, "a pronoun or determiner"),
-    "NUM": (NUM, "a number"),
-    "CONJ": (CONJ, "a conjunction: 和"),
+    "PRON": ("p", "a pronoun or determiner"),
+    "NUM": ("m", "a number"),
+    "CONJ": ("c", "a conjunction: 和"),
     "BUT": (BUT, "a word of contrast: 但"),
-    "LIST": (LIST, "a mark of a list: 、"),
-    "PREP": (PREP, "a preposition"),
-    "THAN": (THAN, "比"),
-    "AUX": (AUX, "an auxiliary: 會"),
+    "LIST": ("l", "a mark of a list: 、"),
+    "PREP": ("P", "a preposition"),
+    "THAN": ("b", "比"),
+    "AUX": ("u", "an auxiliary: 會"),
     "PART": (PART, "a particle: 了"),
     "DE": (DE, "的"),
-    "DEGREE_DE": (DEGREE_DE, "得"),
+    "DEGREE_DE": ("e", "得"),
     "COP": (COP, "是"),
     "HAVE": (HAVE, "有"),
     "OTHER": (OTHER, "anything else"),
@@ -71,11 +63,11 @@ SYMBOLS: Mapping[str, str] = {name: symbol for name, (symbol, _) in _KINDS.items
 """Name of a unit in rules -> its character."""
 UNIT_KINDS: Mapping[str, str] = {name: meaning for name, (_, meaning) in _KINDS.items()}
 """Name of a unit in rules -> what it is, for people."""
-SYMBOL_OF_TAG: Mapping[str, str] = {
-    "NOUN": NOUN, "PROPN": NOUN, "VERB": VERB, "ADJ": ADJ, "ADV": ADV, "PRON": PRON, "DET": PRON, "NUM": NUM,
-    "CCONJ": CONJ, "CONJ": CONJ, "SCONJ": ADV, "ADP": PREP, "AUX": AUX, "PART": PART, "INTJ": PART, "PUNCT": OTHER,
-    "SYM": OTHER, "X": OTHER,
+_TAGS = {
+    "NOUN": "NOUN PROPN", "VERB": "VERB", "ADJ": "ADJ", "ADV": "ADV SCONJ", "PRON": "PRON DET", "NUM": "NUM",
+    "CONJ": "CCONJ CONJ", "PREP": "ADP", "AUX": "AUX", "PART": "PART INTJ", "OTHER": "PUNCT SYM X",
 }  # fmt: skip
+SYMBOL_OF_TAG: Mapping[str, str] = {tag: SYMBOLS[name] for name, tags in _TAGS.items() for tag in tags.split()}
 """Universal tag -> symbol of a word that no lexicon holds."""
 
 
