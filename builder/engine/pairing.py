@@ -173,7 +173,7 @@ class NearestInSentence:
 
     def __call__(self, scene: Scene) -> AspectChoice | None:
         opinion, (clauses, number, _) = scene.opinion, scene.earlier
-        around = clauses[max(0, number - self.farthest) : number + self.farthest + 1]  # a clause has a character
+        around = clauses[max(0, number - self.farthest) : number + self.farthest + 1]  # each clause has a character
         own = [clause for clause, sentence in around if sentence == clauses[number][1]]
         aspects = [item for clause in own for item in clause if item.symbol == ASPECT]
         nearest = min(aspects, key=lambda item: self._measure(opinion, item), default=None)

@@ -62,7 +62,8 @@ LONGEST_CLAUSE = 150
 """Words that are read together: a text without any mark is read in pieces, so that the work stays linear."""
 LABEL_ENDS = frozenset(":：】|")
 """Marks behind a label (環境：)."""
-_OPENING_BRACKETS, _CLOSING_BRACKETS = frozenset("(（"), frozenset(")）")
+BRACKETS = re.compile("[(（][^()（）]{1,60}[)）]")
+"""What stands in brackets, with them."""
 MEASURED = ("size", CONTEXT_ONLY)
 """Categories of words that in brackets only say which size or kind was ordered."""
 
@@ -102,7 +103,7 @@ def read_clauses(doc: Doc, rules: Compiled, refused: list[Refusal] | None = None
     """
     out: list[ReadClause] = []
     text, at = lower_case(doc.text), 0
-    aside = False
+    brackets, aside = [match.span() for match in BRACKETS.finditer(doc.text)], False
     starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
     clauses = doc.clauses
     if rules.natural and _ADDRESS.search(text):  # its words part those around them
@@ -116,7 +117,7 @@ def read_clauses(doc: Doc, rules: Compiled, refused: list[Refusal] | None = None
             if items is None:
                 continue
             named = aside or (out and any(item.term for item in out[-1].items))
-            aside = bool(named) and _is_aside(clause, items, doc.text)
+            aside = bool(named) and _is_aside(clause, items, brackets)
             items = bar_all(items) if aside else items
             out.append(_make_clause(items, doc.text, text, clause, rules))
     return out
@@ -149,13 +150,13 @@ def _make_clause(items: list[Constituent], written: str, text: str, clause: Clau
     return ReadClause(items, clause.sentence, asks, asked and not asks, mark in LABEL_ENDS, mark)
 
 
-def _is_aside(clause: Clause, items: Sequence[Constituent], text: str) -> bool:
+def _is_aside(clause: Clause, items: Sequence[Constituent], brackets: Sequence[tuple[int, int]]) -> bool:
     """Whether a clause stands in brackets and judges nothing: it names nothing either (湯頭（紅湯）很濃).
 
     A size alone is the size of what was ordered (（小）).
     """
-    around = text[max(0, clause.start - 1)], text[clause.end : clause.end + 1]
-    if around[0] not in _OPENING_BRACKETS or around[1] not in _CLOSING_BRACKETS:
+    at = bisect_right(brackets, (clause.start, 0)) - 1
+    if at < 0 or clause.start >= brackets[at][1]:
         return False
     phrase = items[0].phrase if len(items) == 1 and clause.end - clause.start == 1 else None
     size = phrase is not None and phrase.entry.category.startswith(MEASURED)
