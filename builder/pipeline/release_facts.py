@@ -33,16 +33,13 @@ from builder.release import package
 from builder.release.diff import Diff, Shelf, bumped, changes, compare, compare_making
 from builder.release.manifest import Facts, LayerFacts, QualityFigure, SplitFacts, making, manifest, metric_name, sha256
 from builder.release.origin import SHIPPED, SHIPPED_JUDGE
+from builder.release.sections import REASONS
 from builder.release.shelf import Existing, existing, parse, parsed, versions
 from builder.release.statistics import Tally
 from builder.release.verify import verify
 from builder.store import db, released, reviews, runs, triplets
 from builder.store.pool_labels import GOLD, SILVER
 
-REASONS = (
-    "unsure", "whole", "masked", "span", "contradiction", "overlap", "masked-duplicate", "near-duplicate", "emptied",
-    "empty", "unlabelled",
-)  # fmt: skip
 NO_JUDGE = "No model judged the triplets"
 _WITHOUT_EFFECT = (
     "workers", "engine", "scheduler", "evaluate.gold", "evaluate.gold_annotators", "evaluate.silver", "annotate.models",
