@@ -95,13 +95,18 @@ class Segmenter:
         """(start, end, tag) of the words of each text, those that `Embedded` finds; what is whitespace stands between
         them.
         """
+        for chains in self.tag_chains(texts):
+            yield [word for words in chains for word in words]
+
+    def tag_chains(self, texts: Sequence[str]) -> Iterator[list[list[tuple[int, int, str]]]]:
+        """The same, those of each stretch without whitespace apart."""
         for first in range(0, len(texts), _BLOCK_TEXTS):
             block = texts[first : first + _BLOCK_TEXTS]
             pieces = [[piece for piece in _pieces(text) if not piece[3]] for text in block]
             chains = [text[a:b] for text, own in zip(block, pieces, strict=True) for a, b, *_ in own]
-            words = iter(_words(self.model, self.words, chains))
+            words, tags = iter(_words(self.model, self.words, chains)), self.model.tags
             for own in pieces:
-                yield [(start + a, start + b, self.model.tags[tag]) for start, *_ in own for a, b, tag in next(words)]
+                yield [[(start + a, start + b, tags[tag]) for a, b, tag in next(words)] for start, *_ in own]
 
     def cut(self, texts: Sequence[str]) -> list[list[Span]]:
         """The words of each text."""
@@ -111,17 +116,6 @@ class Segmenter:
         """The nouns of each text, tagged by the segmenter alone."""
         tagged = zip(texts, self.tag(texts), strict=True)
         return [[text[start:end] for start, end, tag in words if tag in _NOUNS] for text, words in tagged]
-
-
-def segmented(segmenter: crf.Crf, words: Mapping[str, str], texts: Sequence[str]) -> Iterator[list[str]]:
-    """The words of every sentence of the texts as the backend would cut them; for training."""
-    known = Words.of(words)
-    for first in range(0, len(texts), 1000):
-        block = texts[first : first + 1000]
-        pieces = [(text, piece) for text in block for piece in _pieces(text) if not piece[3]]
-        cut = _words(segmenter, known, [text[a:b] for text, (a, b, *_) in pieces])
-        for (text, (start, *_)), chain in zip(pieces, cut, strict=True):
-            yield [text[start + a : start + b] for a, b, _ in chain]
 
 
 def _words(segmenter: crf.Crf, words: Words, chains: Sequence[str]) -> list[list[tuple[int, int, int]]]:
