@@ -158,7 +158,9 @@ def _describe_split(context: Context, draft: SplitDraft, tally: Tally) -> SplitF
     annotations = [kind for kind, number in ((GOLD, in_gold), (SILVER, count - in_gold)) if number]
     polarities: dict[str, int] = {polarity: tally.values["polarity"][polarity] for polarity in POLARITIES}
     layers = tuple(
-        LayerFacts(name, layer.labelled_by, (held := tally.layers[name]).reviews, held.triplets, layer.annotators)
+        LayerFacts(
+            name, layer.labelled_by, tally.counts[f"{name} layer"], tally.counts[f"{name} triplets"], layer.annotators
+        )
         for name, layer in draft.layers.items()
     )
     annotation = " and ".join(annotations) or SILVER

@@ -159,14 +159,15 @@ def verify(release: Path, crew: Crew | None = None, apart: Mapping[str, str] | N
         raise ReleaseError(
             "no SHA256SUMS here", where=str(release), fix="name the directory of a release, such as releases/v0.1.0"
         )
-    faults = list(_checksums(release, path))
-    with uncollected():
-        return faults or list(_content(release, crew or LocalCrew(1), apart or {}))
-
-
-def _checksums(release: Path, path: Path) -> Iterator[str]:
-    content = path.read_bytes()
     digests: dict[str, str] = {}
+    faults = list(_checksums(release, path, digests))
+    with uncollected():
+        return faults or list(_content(release, digests, crew or LocalCrew(1), apart or {}))
+
+
+def _checksums(release: Path, path: Path, digests: dict[str, str]) -> Iterator[str]:
+    """What is wrong with the checksum file, or with a file by it; its entries go to `digests`."""
+    content = path.read_bytes()
     before = 0
     for number, line in enumerate(content.decode("utf-8", "replace").split("\n")[:-1], start=1):
         digest, gap, name = line.partition("  ")
@@ -197,7 +198,7 @@ def _checksums(release: Path, path: Path) -> Iterator[str]:
         yield "manifest.json: not listed in SHA256SUMS"
 
 
-def _content(release: Path, crew: Crew, apart: Mapping[str, str]) -> Iterator[str]:
+def _content(release: Path, digests: Mapping[str, str], crew: Crew, apart: Mapping[str, str]) -> Iterator[str]:
     """What the checksums cannot see: a release that was wrong when it was written."""
     try:
         manifest = read_json(release / "manifest.json")
@@ -214,7 +215,7 @@ def _content(release: Path, crew: Crew, apart: Mapping[str, str]) -> Iterator[st
             return
         if links := sorted(path for path in release.rglob("*") if path.is_symlink()):
             yield f"{links[0].relative_to(release)}: a link, where a release holds files"
-        yield from _files(release, files, layout)
+        yield from _files(release, files, digests, layout)
         if layout > 1:
             yield from _metadata(release / "metadata.json", manifest)
     except (ValueError, OSError) as error:
@@ -333,21 +334,17 @@ def _row(line: str, layer: str, sources: Mapping[str, str], layout: int) -> Laye
     return faults or row
 
 
-def _files(release: Path, files: Mapping[str, Any], layout: int) -> Iterator[str]:
+def _files(release: Path, files: Mapping[str, Any], digests: Mapping[str, str], layout: int) -> Iterator[str]:
+    """Where the manifest says other than the checksums, by which every file is as it should be."""
     for name, facts in files.items():
-        if (
-            not (release / name).is_file()
-            or (release / name).stat().st_size != facts["bytes"]
-            or digest_file(release / name) != facts["sha256"]
-        ):
+        if digests.get(name) != facts["sha256"] or (release / name).stat().st_size != facts["bytes"]:
             yield f"{name}: not as manifest.json says"
     if layout > 1:
-        yield from (f"{name}: not named in manifest.json" for name in ALWAYS if name not in files)
-        present = {path.relative_to(release).as_posix() for path in release.rglob("*") if path.is_file()}
-        yield from (
-            f"{name}: not named in manifest.json"
-            for name in sorted(present - files.keys() - {"manifest.json", "SHA256SUMS"})
-        )
+        unnamed = [
+            *(name for name in ALWAYS if name not in files),
+            *sorted(digests.keys() - files.keys() - {*ALWAYS, "manifest.json"}),
+        ]
+        yield from (f"{name}: not named in manifest.json" for name in unnamed)
 
 
 def _lines(path: Path) -> Iterator[str]:
