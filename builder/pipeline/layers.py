@@ -22,7 +22,18 @@ from typing import Any, cast
 
 from builder.core.errors import ConfigError, InputError
 from builder.core.files import parse_json, read_text
-from builder.core.records import POLARITIES, VALENCES, Element, Label, Polarity, Review, Triplet, polarity_of, surface
+from builder.core.records import (
+    POLARITIES,
+    SPLITS,
+    VALENCES,
+    Element,
+    Label,
+    Polarity,
+    Review,
+    Triplet,
+    polarity_of,
+    surface,
+)
 from builder.core.settings import Evaluate
 from builder.core.wording import ANNOTATORS, Annotators, counted, join_annotators, name_annotators
 from builder.gold.agreement import AuditResult, describe_audit, measure_audit
@@ -351,7 +362,7 @@ def read_taught_labels(context: Context) -> list[TaughtLabels]:
     taught = {str(row["text"]): row for row in rows(str(path))}
     known = {
         review.text: (review, split)
-        for split in ("train", "valid", "test")
+        for split in SPLITS
         for review in reviews.in_split(context.connection, split)
         if review.text in taught
     }

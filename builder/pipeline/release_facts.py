@@ -18,13 +18,13 @@ from builder import __version__
 from builder.core.config import flat
 from builder.core.errors import ConfigError, ReleaseError
 from builder.core.licences import by_source
-from builder.core.records import POLARITIES
+from builder.core.records import POLARITIES, SPLITS
 from builder.core.wording import counted, describe_annotators
 from builder.gold.metrics import Answer
 from builder.gold.metrics.scores import Metric
 from builder.gold.metrics.systems import Settings, measure
 from builder.models.trust import load_calibration
-from builder.pipeline import judging, release_rows
+from builder.pipeline import judging
 from builder.pipeline.context import Context
 from builder.pipeline.layers import quality
 from builder.pipeline.release_reviews import train_source
@@ -272,7 +272,7 @@ def _diff(parent: Existing | None, version: str, folder: Path, facts: Facts) -> 
     if parent is None:
         return None
     return compare(
-        (str(_name(parent)), Shelf(parent.path, parent.splits)), (version, Shelf(folder, release_rows.SPLITS)),
+        (str(_name(parent)), Shelf(parent.path, parent.splits)), (version, Shelf(folder, SPLITS)),
         made=compare_making(parent.manifest, making(facts)),
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import islice
 
 from builder.core.progress import ModelBar
-from builder.core.records import Review, StoredTriplet, Triplet
+from builder.core.records import SPLITS, Review, StoredTriplet, Triplet
 from builder.engine.reader import review_view, to_text, to_view
 from builder.learning.task import Example, Judge, TaggerConfig, TripletModel
 from builder.models import kinds
@@ -26,7 +26,6 @@ from builder.reviews.text import View
 from builder.store import db, reviews, runs, triplets
 from builder.store.triplets import JudgedTriplet
 
-SPLITS = ("train", "valid", "test")
 _PAGE = 2000
 """Predictions that are written at a time."""
 

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from builder.core.records import Review, Token
+from builder.core.records import SPLITS, Review, Token
 from builder.store import queries, search
 from builder.store.queries import read_value
 
@@ -231,7 +231,7 @@ def ingest_counts(connection: sqlite3.Connection) -> dict[str, int | float | str
     stored, distinct = read_value(connection, "SELECT count(*) FROM reviews"), count(connection)
     sizes = {
         split: read_value(connection, "SELECT count(*) FROM reviews WHERE duplicate_of IS NULL AND split = ?", (split,))
-        for split in ("train", "valid", "test")
+        for split in SPLITS
     }
     counts = {"rows": stored + rejected, "rejected": rejected, "duplicates": stored - distinct, "reviews": distinct}
     return counts | sizes

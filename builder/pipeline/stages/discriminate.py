@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from builder.core.errors import ModelError
 from builder.core.progress import ModelBar
+from builder.core.records import SPLITS
 from builder.learning.task import DiscriminatorConfig, Example, Judge, JudgedReview
 from builder.models import kinds
 from builder.pipeline import judging, predictions
@@ -61,7 +62,7 @@ def _run_shipped_model(context: Context, model: Path) -> runs.Counts:
     source = -1
 
     def read() -> Iterator[tuple[Example, list[Proposal]]]:
-        sizes = {split: reviews.characters(connection, split) for split in ("train", "valid", "test")}
+        sizes = {split: reviews.characters(connection, split) for split in SPLITS}
         before = 0
         for split, size in sizes.items():
             progress = predictions.CharacterProgress(shown, sum(sizes.values()), before)
@@ -108,7 +109,7 @@ def _run_classifier(context: Context) -> runs.Counts:
     with db.atomic(connection):
         triplets.drop_sources(connection, "discriminator")
         source = triplets.source(connection, judging.NAME, "discriminator", judge.digest)
-        for split in ("train", "valid", "test"):
+        for split in SPLITS:
             progress = predictions.CharacterProgress(shown, reviews.characters(connection, split, rules))
             proposed = triplets.proposed(connection, rules, split)
             judging.judge_stored(context, judge, source, proposed, progress)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, cast
 
 from builder.core.errors import ModelError
 from builder.core.progress import ModelBar
-from builder.core.records import Polarity, Review, Triplet, Verdict
+from builder.core.records import SPLITS, Polarity, Review, Triplet, Verdict
 from builder.core.settings import VARIANTS
 from builder.engine import Doc, make_engine
 from builder.engine.reader import restored, review_view, to_text, to_view
@@ -66,7 +66,7 @@ def run_round(context: Context, judge: Judge | None) -> None:
     additions = Additions()
     rows: Iterator[tuple[int, Triplet]] | None = None
     if model is not None:
-        rows = _agreed_triplets(context, model, additions)
+        rows = _agreed_triplets(context, model, shown, additions)
     result = rounds.RoundResult("E", 0, digest, rows, None)
     rate = partial(_rate_confidence, context, model=model, additions=additions)
     rounds.finish_round(context, None, result, None, started, shown, rate)
@@ -91,7 +91,9 @@ def _rate_confidence(context: Context, source: int, model: ShippedModel | None, 
     save_calibration(calibration, context.models / judging.SHIPPED)
 
 
-def _agreed_triplets(context: Context, model: ShippedModel, additions: Additions) -> Iterator[tuple[int, Triplet]]:
+def _agreed_triplets(
+    context: Context, model: ShippedModel, shown: ModelBar, additions: Additions
+) -> Iterator[tuple[int, Triplet]]:
     """The triplets that rules and model agree on, in offsets of the stored text.
 
     What the model says of the triplets that the rules do not have goes to `additions`: the proposals that they come
@@ -105,15 +107,18 @@ def _agreed_triplets(context: Context, model: ShippedModel, additions: Additions
     engine = make_engine(context.lexicon, context.rules, context.config.rules.convention)
 
     def items() -> Iterator[tuple[Example, tuple[Review, View, list[JudgedTriplet]]]]:
-        for split in rounds.SPLITS:
+        for split in SPLITS:
             judged = triplets.judged(connection, rules, judge, split)
             in_split = reviews.in_split(connection, split)
             for review, verdicts in join_rows(in_split, judged, lambda verdict: verdict.stored.review):
                 text_view = review_view(review, context.lexicon.variants)
                 yield Example(review.key, text_view.text, ()), (review, text_view, verdicts)
 
+    done, characters = 0, sum(reviews.characters(connection, split) for split in SPLITS)
     kept = partial(read_proposals, context.models / judging.SHIPPED, model.digest)
     for (review, text_view, verdicts), proposals in predictions.answer_pairs(items(), kept):
+        done += len(review.text)
+        shown(done, characters, "joining")
         pairs = [
             (moved, judging.place(model.limits, verdict) != "rejected")
             for verdict in verdicts
