@@ -36,7 +36,6 @@ from builder.release.origin import SHIPPED, SHIPPED_JUDGE
 from builder.release.sections import REASONS
 from builder.release.shelf import Existing, existing, parse, parsed, versions
 from builder.release.statistics import Tally
-from builder.release.verify import verify
 from builder.store import db, released, reviews, runs, triplets
 from builder.store.pool_labels import GOLD, SILVER
 
@@ -201,14 +200,15 @@ def settle_version(
     matching = list(_matching(context, folder, facts, package.digest(content)))
     for numbering in matching:
         target, files = context.out / f"v{numbering.version}", _list_files(facts, content, numbering)
-        if _holds(target, files):
+        package.check_sound(target, "`builder resume`")
+        if (target / "SHA256SUMS").read_bytes() == files["SHA256SUMS"]:
             return target, files, numbering.version
-        if numbering.version == asked:
-            raise ReleaseError(
-                "this version exists with other content",
-                where=str(target),
-                fix="a release is immutable: set release.version to a new one",
-            )
+    if asked and (target := context.out / f"v{asked}").exists():
+        raise ReleaseError(
+            "this version exists with other content",
+            where=str(target),
+            fix="a release is immutable: set release.version to a new one",
+        )
     is_last = bool(matching) and matching[-1].version == _name(ours[-1])
     if is_last and not asked and _states_the_same(ours[-1], facts, content):
         return ours[-1].path, {}, matching[-1].version
@@ -222,10 +222,6 @@ def settle_version(
 def _matching(context: Context, folder: Path, facts: Facts, digest: str) -> Iterator[_Numbering]:
     """The releases that may be this very one: that of the version asked for, or all that hold the same data."""
     ours, asked = existing(context.out, context.config.release.name), context.config.release.version
-    if asked and (target := context.out / f"v{asked}").exists() and not any(release.path == target for release in ours):
-        raise ReleaseError(
-            "this version exists with other content", where=str(target), fix="set release.version to a new one"
-        )
     for n, release in enumerate(ours):
         version = str(release.manifest["version"])
         if version == asked if asked else _data_digest(release.path) == digest:
@@ -324,12 +320,3 @@ def _data_digest(release: Path) -> str:
     except OSError:
         return ""
     return sha256("".join(line for line in lines if line[66:].startswith("data/")).encode())
-
-
-def _holds(target: Path, files: package.Files) -> bool:
-    """Whether an existing release is this very one; a damaged one is an error."""
-    if faults := verify(target):
-        raise ReleaseError(
-            f"this release is damaged: {faults[0]}", where=str(target), fix="remove it, then `builder resume`"
-        )
-    return (target / "SHA256SUMS").read_bytes() == files["SHA256SUMS"]

@@ -394,9 +394,14 @@ def holds(target: Path, files: Files, fix: str) -> bool:
     sums = target / "SHA256SUMS"
     if not sums.is_file() or sums.read_bytes() != files["SHA256SUMS"]:
         return False
+    check_sound(target, fix)
+    return True
+
+
+def check_sound(target: Path, fix: str) -> None:
+    """ReleaseError for a damaged release; `fix` says what to do after removing it."""
     if faults := verify(target):
         raise ReleaseError(f"this release is damaged: {faults[0]}", where=str(target), fix=f"remove it, then {fix}")
-    return True
 
 
 def _locked(held: int, out: Path) -> None:

@@ -138,8 +138,8 @@ def _spans(every: bool) -> Callable[[tuple[int, str], str], Row]:
 def _literal(text: str) -> list[Any]:
     try:
         triplets = ast.literal_eval(text.strip())
-    except (SyntaxError, RecursionError, MemoryError) as error:
-        raise ValueError(f"no list of triplets: {text[:60]!r}") from error
+    except (SyntaxError, RecursionError, MemoryError):
+        triplets = None
     if not isinstance(triplets, list):
         raise ValueError(f"no list of triplets: {text[:60]!r}")
     return triplets
