@@ -249,20 +249,13 @@ def read(source: Source) -> Iterator[Row]:
                 lambda i: (cells[0] for cells in _all(source.silently(), parquet, [names[i]])),
             )
             picks = resolve(table, source)
-            wanted = [None if i is None else names[i] for i in picks.used]
-            due = [name for name in wanted if name is not None]
+            due = list(dict.fromkeys(names[i] for i in picks.used if i is not None))
+            places = [None if i is None else due.index(names[i]) for i in picks.used]
             share = source.path.stat().st_size / max(file.metadata.num_rows, 1)
-            for batch in read_bounded(file, source.path, due, source.where):
-                read_names = list(batch.schema.names)
-                cells = [
-                    [None] * len(batch) if name is None else _cells(batch.column(read_names.index(name)))
-                    for name in wanted
-                ]
-                for values in zip(*cells, strict=True):
-                    row += 1
-                    yield review(row, picks.order, *values)
-                if source.progress:
-                    source.progress(round(share * row) - round(share * (row - len(batch))))
+            for row, cells in enumerate(_all(source, parquet, due), 1):
+                yield review(row, picks.order, *(None if n is None else cells[n] for n in places))
+                if source.progress and (more := round(share * row) - round(share * (row - 1))):
+                    source.progress(more)
     except (arrow.ArrowException, OSError, ValueError) as error:  # ValueError: names of columns that are no UTF-8
         where = f"{source.where} after row {row}" if row else source.where
         raise InputError(
