@@ -31,14 +31,14 @@ def insert(connection: sqlite3.Connection, rows: Iterable[NewReview]) -> None:
     queries.insert(connection, "reviews", columns, rows)
 
 
-def set_groups(connection: sqlite3.Connection, groups: Iterable[tuple[str, str]]) -> None:
-    """`groups` of (group, key of a stored review)."""
-    connection.executemany("INSERT INTO review_groups (review, name) SELECT id, ? FROM reviews WHERE key = ?", groups)
+def set_groups(connection: sqlite3.Connection, groups: Iterable[tuple[int, str]]) -> None:
+    """`groups` of (id of a review, group)."""
+    queries.insert(connection, "review_groups", "review, name", groups)
 
 
-def set_dates(connection: sqlite3.Connection, dates: Iterable[tuple[str, str]]) -> None:
-    """`dates` of (YYYY-MM-DD or YYYY-MM, key of a stored review)."""
-    connection.executemany("INSERT INTO review_dates (review, date) SELECT id, ? FROM reviews WHERE key = ?", dates)
+def set_dates(connection: sqlite3.Connection, dates: Iterable[tuple[int, str]]) -> None:
+    """`dates` of (id of a review, YYYY-MM-DD or YYYY-MM)."""
+    queries.insert(connection, "review_dates", "review, date", dates)
 
 
 def set_columns(connection: sqlite3.Connection, cells: Iterable[tuple[int, str, str]]) -> None:

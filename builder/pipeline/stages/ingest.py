@@ -201,22 +201,20 @@ def _write(context: Context, rows: Sequence[IngestRow], stored: StoredTexts) -> 
     """Write some reviews. A key that is taken gets the row's number: no review is lost to a careless id column."""
     connection = context.connection
     taken = set(reviews.ids(connection, [row.review[0] for row in rows]))
-    batch: list[reviews.NewReview] = []
+    keys: list[str] = []
     for row in rows:
-        key = row.review[0] if row.review[0] not in taken else _free_key(context, row.review, taken)
-        taken.add(key)
-        batch.append((key, *row.review[1:]))
-    reviews.insert(connection, batch)
-    keys = [review[0] for review in batch]
-    reviews.set_groups(connection, [(row.group, key) for row, key in zip(rows, keys, strict=True) if row.group])
-    reviews.set_dates(connection, [(row.date, key) for row, key in zip(rows, keys, strict=True) if row.date])
-    ids = reviews.ids(connection, keys)
-    names = context.config.input.keep_columns
-    kept = ((ids[key], zip(names, row.kept, strict=True)) for row, key in zip(rows, keys, strict=True))
-    reviews.set_columns(connection, ((i, name, value) for i, cells in kept for name, value in cells if value))
-    search.add(connection, ((ids[key], row.tokens) for row, key in zip(rows, keys, strict=True)))
-    for row, key in zip(rows, keys, strict=True):
-        stored.append(ids[key], row.normal)
+        keys.append(row.review[0] if row.review[0] not in taken else _free_key(context, row.review, taken))
+        taken.add(keys[-1])
+    reviews.insert(connection, ((key, *row.review[1:]) for key, row in zip(keys, rows, strict=True)))
+    ids, names = reviews.ids(connection, keys), context.config.input.keep_columns
+    by_id = [(ids[key], row) for key, row in zip(keys, rows, strict=True)]
+    reviews.set_groups(connection, ((i, row.group) for i, row in by_id if row.group))
+    reviews.set_dates(connection, ((i, row.date) for i, row in by_id if row.date))
+    cells = ((i, *cell) for i, row in by_id for cell in zip(names, row.kept, strict=True))
+    reviews.set_columns(connection, ((i, name, value) for i, name, value in cells if value))
+    search.add(connection, ((i, row.tokens) for i, row in by_id))
+    for i, row in by_id:
+        stored.append(i, row.normal)
 
 
 def _free_key(context: Context, row: reviews.NewReview, taken: set[str]) -> str:
