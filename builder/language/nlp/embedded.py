@@ -183,11 +183,10 @@ def load(words: Mapping[str, str], models: Path | None = None) -> Embedded:
     return Embedded(digests, words, segmenter.model, parser.load(folder / FILES[1]), segmenter.words)
 
 
-def load_segmenter(words: Mapping[str, str], models: Path | None = None) -> Segmenter:
+def load_segmenter(words: Mapping[str, str]) -> Segmenter:
     """What cuts texts into words, with the user's words; ConfigError for a word that it cannot have."""
-    folder = models or MODELS
-    _verified(folder)
-    return _segmenter(words, folder)
+    _verified(MODELS)
+    return _segmenter(words, MODELS)
 
 
 def _segmenter(words: Mapping[str, str], folder: Path) -> Segmenter:
