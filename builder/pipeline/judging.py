@@ -19,7 +19,7 @@ from builder.core.errors import ConfigError, ModelError
 from builder.core.records import Review, StoredTriplet, Triplet
 from builder.core.settings import Config, ReleaseSettings
 from builder.engine import Doc, RuleEngine
-from builder.engine.reader import Reader, Recipe, make_reader, review_view, to_view
+from builder.engine.reader import Reader, Recipe, Triplets, make_reader, review_view, to_view
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.packs import JUDGE
 from builder.learning.task import Example, Judge
@@ -149,8 +149,6 @@ def folder_of(context: Context) -> Path:
 
 
 # ---- What variant E holds of texts outside a build
-
-Triplets = tuple[Triplet, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from builder.core.files import replacing
 from builder.core.progress import ModelBar
 from builder.core.records import Element, Triplet, Verdict
 from builder.core.settings import Config
-from builder.core.shards import Crew, Job, Parcel
+from builder.core.shards import Answer, Crew, Job, Parcel, State
 from builder.core.shards.local import LocalCrew
 from builder.learning.task import VALENCE, Example, Judge, TripletModel
 from builder.models import kinds
@@ -109,8 +109,6 @@ class CharacterProgress:
 
 
 Verdicts = tuple[tuple[Verdict | None, float], ...]
-State = TypeVar("State")
-Answer = TypeVar("Answer")
 Beside = TypeVar("Beside")
 _FILES = (
     "**/config.json", "**/weights.safetensors", "**/tokenizer.json", "judge.json",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,10 +10,9 @@ from statistics import mean, median
 from builder.core.records import POLARITIES, VERDICTS
 from builder.core.wording import table
 from builder.release.export.native_rows import ReviewRow
-from builder.reviews.masking import REPLACEMENTS
+from builder.reviews.masking import ANY_MASK, REPLACEMENTS
 
 Numbers = Mapping[str, object]
-_MASKS = re.compile("|".join(map(re.escape, REPLACEMENTS.values())))
 
 
 def statistics(rows: Mapping[str, Iterable[ReviewRow]]) -> dict[str, Numbers]:
@@ -48,7 +46,7 @@ class Tally:
         self.counts[f"{row['annotation']} triplets"] += len(row["triplets"])
         self.values["language"][row["language"]] += 1
         self.values["input"][row["source"] or ""] += 1
-        self.values["mask"].update(_MASKS.findall(row["text"]))
+        self.values["mask"].update(ANY_MASK.findall(row["text"]))
         for triplet in row["triplets"]:
             self.counts["triplets"] += 1
             self.counts["owner"] += triplet["owner"] is not None

@@ -26,7 +26,7 @@ from builder.reviews import sources
 from builder.reviews.assignment import norm_hash
 from builder.reviews.near_duplicates import normal
 from builder.reviews.script import HAN, find_other_language, language_tag, script_of
-from builder.reviews.sources.cells import RawReview, RejectedRow
+from builder.reviews.sources.cells import RawReview, RejectedRow, Row
 from builder.reviews.sources.opening import one_line, storable
 from builder.reviews.text import read_part
 from builder.store import db, reviews, runs, search
@@ -38,7 +38,6 @@ _ROWS, _CHARACTERS = 2_000, 200_000
 """Of a worker's task: so many rows, and fewer where they are long, for the search takes 50 bytes of a character."""
 NUMBERED = "review-"
 """What stands before the number of a row that has no id."""
-RawRow = RawReview | RejectedRow
 _Settings = tuple[str, int]
 
 
@@ -62,14 +61,14 @@ class UnusableRow(NamedTuple):
     raw: str
 
 
-def make_job(name: str, max_chars: int) -> Job[_Settings, list[RawRow], list[IngestRow | UnusableRow]]:
+def make_job(name: str, max_chars: int) -> Job[_Settings, list[Row], list[IngestRow | UnusableRow]]:
     """The job for a file of this name."""
     return Job(_prepare, (storable(name), max_chars), _read)
 
 
-def make_tasks(rows: Iterable[RawRow]) -> Iterator[list[RawRow]]:
+def make_tasks(rows: Iterable[Row]) -> Iterator[list[Row]]:
     """Rows by the task."""
-    task: list[RawRow] = []
+    task: list[Row] = []
     characters = 0
     for row in rows:
         task.append(row)
@@ -81,7 +80,7 @@ def make_tasks(rows: Iterable[RawRow]) -> Iterator[list[RawRow]]:
         yield task
 
 
-def find_fault(row: RawRow, max_chars: int) -> UnusableRow | None:
+def find_fault(row: Row, max_chars: int) -> UnusableRow | None:
     """Why a row cannot be used, or None."""
     if isinstance(row, RejectedRow):
         return UnusableRow(row.row, row.reason, row.detail, row.raw)
@@ -104,12 +103,12 @@ def _prepare(name: str, max_chars: int) -> _Settings:
     return name, max_chars
 
 
-def _read(settings: _Settings, task: list[RawRow]) -> list[IngestRow | UnusableRow]:
+def _read(settings: _Settings, task: list[Row]) -> list[IngestRow | UnusableRow]:
     name, max_chars = settings
     return [_make_row(row, name, max_chars) for row in task]
 
 
-def _make_row(row: RawRow, name: str, max_chars: int) -> IngestRow | UnusableRow:
+def _make_row(row: Row, name: str, max_chars: int) -> IngestRow | UnusableRow:
     if fault := find_fault(row, max_chars):
         return fault
     assert isinstance(row, RawReview)
