@@ -88,6 +88,8 @@ NAME = "discriminator"
 SHIPPED = "shipped"
 """The folder of the working directory's copy of the shipped model."""
 NO_JUDGE = "no model judges the triplets; releasing what the rules hold"
+KnownVerdicts = dict[str, predictions.Verdicts]
+"""Verdicts on the rules' triplets of a review, by its key."""
 
 
 def judge_stored(
@@ -96,13 +98,27 @@ def judge_stored(
     source: int,
     stored: Iterable[StoredTriplet],
     progress: predictions.CharacterProgress,
+    known: KnownVerdicts | None = None,
 ) -> None:
-    """Judge stored triplets and write the verdicts as they come, inside the caller's transaction."""
+    """Judge stored triplets and write the verdicts as they come, inside the caller's transaction.
+
+    Verdicts that are `known` are written without asking the judge again.
+    """
+
+    def write(ids: list[int], labels: predictions.Verdicts) -> None:
+        rows = [(i, label, round(score, 6)) for i, (label, score) in zip(ids, labels, strict=True)]
+        triplets.judge(context.connection, source, rows)
+
+    def open_examples() -> Iterator[tuple[Example, list[int]]]:
+        for example, ids in stream_examples(context, stored):
+            if known and example.id in known:
+                write(ids, known[example.id])
+            else:
+                yield example, ids
 
     ask = partial(predictions.classify, context, judge, folder_of(context), progress)
-    for ids, answers in predictions.answer_pairs(stream_examples(context, stored), ask):
-        rows = [(i, label, round(score, 6)) for i, (label, score) in zip(ids, answers, strict=True)]
-        triplets.judge(context.connection, source, rows)
+    for ids, answers in predictions.answer_pairs(open_examples(), ask):
+        write(ids, answers)
 
 
 def load_judge(context: Context) -> Judge | None:

@@ -11,7 +11,7 @@ verdicts are rows of `verdicts` under the source `discriminator`.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ from builder.learning.task import DiscriminatorConfig, Example, Judge, JudgedRev
 from builder.models import kinds
 from builder.pipeline import judging, predictions
 from builder.pipeline.context import Context
-from builder.pipeline.judging import list_examples, stream_split
+from builder.pipeline.judging import KnownVerdicts, list_examples, stream_split
 from builder.pipeline.predictions import save_proposals
 from builder.store import db, reviews, runs, triplets
 
@@ -106,13 +106,14 @@ def _run_classifier(context: Context) -> runs.Counts:
         )
     judge = _train(context, judged, shown)
     answers = _classify(context, judge, judged["valid"], shown)
+    known = _known_verdicts(judged["valid"], answers)
     with db.atomic(connection):
         triplets.drop_sources(connection, "discriminator")
         source = triplets.source(connection, judging.NAME, "discriminator", judge.digest)
         for split in SPLITS:
             progress = predictions.CharacterProgress(shown, reviews.characters(connection, split, rules))
             proposed = triplets.proposed(connection, rules, split)
-            judging.judge_stored(context, judge, source, proposed, progress)
+            judging.judge_stored(context, judge, source, proposed, progress, known)
     shown.close()
     labels = triplets.label_counts(connection, source)
     return {
@@ -158,3 +159,13 @@ def _measure_agreement(items: list[JudgedReview], answers: list[predictions.Verd
         for (label, _), (_, due) in zip(labels, review.verdicts, strict=True)
     ]
     return round(sum(right) / max(1, len(right)), 4)
+
+
+def _known_verdicts(items: Sequence[JudgedReview], answers: Sequence[predictions.Verdicts]) -> KnownVerdicts:
+    """The verdicts on the rules' own triplets, which stand first among those that were judged: nobody need be asked
+    about them again.
+    """
+    return {
+        review.id: labels[: sum(due == "YY" for _, due in review.verdicts)]
+        for review, labels in zip(items, answers, strict=True)
+    }
