@@ -293,7 +293,7 @@ def resealed(child: Path, to: Path, row: dict[str, Any], **about: object) -> Pat
             {"marked": ["x"]},
             "manifest.json: not a manifest: `augmentations` is a list of 1, where an object belongs",
         ),
-        ({}, {"gone": {"split": "train", "rows": 1}}, "the layer gone: cannot be read"),
+        ({}, {"gone": {"split": "train", "rows": 1}}, "parquet/train-gone.parquet: cannot be read"),
     ],
 )
 def test_verify_finds_a_layer_that_was_wrong_when_it_was_written(

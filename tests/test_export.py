@@ -86,17 +86,16 @@ def plain(aspect: str, opinion: str, polarity: Polarity = "POS", owner: str = ""
 
 def test_a_line_of_the_paper_has_its_exact_wording() -> None:
     listed = [TASTE, SALT, replace(SALT, polarity="NEG"), plain("服務", "普通", "NEU"), TASTE]
-    assert research.paper_line(17, TEXT, listed) == (
-        '{"id": 17, "question": "question: 請問以下文字的評論對象有哪些？ 請問以下文字對餐點[口感]的描述為何？ '
-        "請問以下文字對湯頭的描述為何？"
-        f' 請問以下文字對服務的描述為何？  context: {TEXT}", "answer": '
-        '"餐點[口感]、湯頭、服務。餐點[口感]：好(正面)。湯頭：不會鹹(正面)、不會鹹(負面)。服務：普通(中性)。"}'
-    )
+    assert research.paper_row(TEXT, listed) == {
+        "question": "question: 請問以下文字的評論對象有哪些？ 請問以下文字對餐點[口感]的描述為何？ "
+        f"請問以下文字對湯頭的描述為何？ 請問以下文字對服務的描述為何？  context: {TEXT}",
+        "answer": "餐點[口感]、湯頭、服務。餐點[口感]：好(正面)。湯頭：不會鹹(正面)、不會鹹(負面)。服務：普通(中性)。",
+    }
 
 
 def test_a_review_without_triplets_has_one_question_and_an_empty_answer() -> None:
-    assert json.loads(research.paper_line(1, "好\n\"吃\"", [])) == {
-        "id": 1, "question": 'question: 請問以下文字的評論對象有哪些？  context: 好\n"吃"', "answer": "",
+    assert research.paper_row("好\n\"吃\"", []) == {
+        "question": 'question: 請問以下文字的評論對象有哪些？  context: 好\n"吃"', "answer": "",
     }  # fmt: skip
 
 
@@ -140,7 +139,7 @@ def test_what_the_paper_can_hold_comes_back_and_the_rest_is_refused(told: list[t
     listed = [plain(*one) for one in told]
     kept = [one for one in listed if research.paper_refused(one) is None]
     wanted = {(one.aspect.text, one.opinion.text, one.polarity) for one in kept}
-    found = research.parse_paper(json.loads(research.paper_line(1, "x", kept))["answer"])
+    found = research.parse_paper(research.paper_row("x", kept)["answer"])
     assert set(found) == wanted
     assert len(found) == len(wanted)
     assert all(set(f"{one.aspect.text}{one.opinion.text}") & set("、。：()\n") for one in listed if one not in kept)
@@ -221,7 +220,7 @@ def test_answers_of_all_three_kinds_are_read_alike(tmp_path: Path) -> None:
         ours,
         {"id": "7", "triplets": [extracted(SALT)]},
         dimabsa,
-        json.loads(research.paper_line(7, TEXT, [SALT])),
+        {"id": 7} | research.paper_row(TEXT, [SALT]),
     ):
         found = answers.load(written(tmp_path, row)).read()
         assert found.answers == {"7": [("湯頭", "不會鹹", "POS")]}

@@ -78,7 +78,7 @@ def test_a_lexicon_edited_meanwhile_is_named_and_resume_uses_it(again: Build, mo
 
 def test_rules_edited_before_their_stage_are_named_by_its_worker(again: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     packed = seed.pack_words
-    monkeypatch.setattr(seed, "pack_words", lambda context: (*packed(context)[:2], "then"))
+    monkeypatch.setattr(seed, "pack_words", lambda context: (*packed(context)[:3], "then"))
     with pytest.raises(Exception, match="the rules changed while the build ran"):
         pipeline.run(again, until="seed", force=("seed",))
 

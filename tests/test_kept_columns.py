@@ -116,7 +116,7 @@ def test_a_row_with_other_columns_is_a_fault_and_an_edited_cell_a_change(release
     for row in given:
         del row["columns"]["分店"]
     write(other, given)
-    faults = list(_content(other, LocalCrew(1), {}, None))
+    faults = list(_content(other, {}, LocalCrew(1), {}))
     assert f"data/train.jsonl: {given[0]['id']} has other columns than manifest.json says: 日期, 分店, 網頁" in faults
 
 

@@ -55,7 +55,7 @@ def fill(workdir: Path, source: str = "C1") -> None:
         ]
         reviews.insert(connection, rows)
         reviews.set_splits(connection, ((("train", "test")[n == 2], n) for n in range(1, 6)))
-        reviews.set_dates(connection, [("2024-03-01", "a"), ("2024-03", "b"), ("2023-12-24", "c")])
+        reviews.set_dates(connection, [(1, "2024-03-01"), (2, "2024-03"), (3, "2023-12-24")])
         search.index(connection)
         rules = triplets.source(connection, "rules", "rules", "s")
         model = triplets.source(connection, source, "model", "s")
@@ -259,7 +259,7 @@ def test_a_histogram_of_many_values_leads_to_all_of_them(tmp_path: Path) -> None
             for n in range(1, 25)
         ]
         reviews.insert(connection, rows)
-        reviews.set_dates(connection, [(month, f"k{n}") for n, month in enumerate(months, 1)])
+        reviews.set_dates(connection, enumerate(months, 1))
         search.index(connection)
     served = app.datasette(app.of_workdir(tmp_path / "w", tmp_path), "t", "s")
 

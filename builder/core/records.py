@@ -85,6 +85,7 @@ class Reasons:
 
 Polarity = Literal["POS", "NEG", "NEU"]
 POLARITIES: tuple[Polarity, ...] = ("POS", "NEG", "NEU")
+SPLITS = ("train", "valid", "test")
 POLARITY_NAMES: Mapping[Polarity, str] = {"POS": "正面", "NEG": "負面", "NEU": "中性"}
 """How answers of the paper's models and its format call them."""
 POLARITY_WORDS: Mapping[str, Polarity] = {

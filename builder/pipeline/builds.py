@@ -345,7 +345,7 @@ def _backend_signature(config: Config) -> str:
     from builder.language import nlp
 
     models = Path(config.annotate.models) if config.annotate.models else None
-    return nlp.signature(config.annotate.backend, {}, models)
+    return nlp.load(config.annotate.backend, {}, models, "cpu").signature
 
 
 def _audit_digest(workdir: Path) -> str:

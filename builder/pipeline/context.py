@@ -58,20 +58,19 @@ def crew_of_this_machine(context: Context) -> Iterator[Crew]:
 
 # ---- Words and rules for workers
 
-SentFolders = tuple[Parcel, tuple[Parcel, ...], Parcel, tuple[Parcel, ...]]
-"""The folders of words and of rules, the whole one and those laid over it, as they travel to workers."""
-Words = tuple[SentFolders, str, str]
-"""The folders, the digest of the lexicon and that of the rules, as arguments of a job."""
-ArrivedWords = tuple[tuple[Path, tuple[Path, ...], Path, tuple[Path, ...]], str, str]
+Words = tuple[tuple[Parcel, ...], tuple[Parcel, ...], str, str]
+"""The folders of words and of rules, the whole one first, then those laid over it; the digest of the lexicon and that
+of the rules, as arguments of a job.
+"""
+ArrivedWords = tuple[tuple[Path, ...], tuple[Path, ...], str, str]
 """The same at a worker."""
 
 
 def pack_words(context: Context) -> Words:
     """The folders of a build's words and rules, as arguments of a job."""
-    words = [Parcel.of(folder, "**/*.tsv") for folder in context.folders.lexicon_folders]
-    rules = [Parcel.of(folder, *RULE_FILES) for folder in context.folders.rule_folders]
-    sent = words[0], tuple(words[1:]), rules[0], tuple(rules[1:])
-    return sent, context.lexicon.digest, context.folders.rules_digest
+    words = tuple(Parcel.of(folder, "**/*.tsv") for folder in context.folders.lexicon_folders)
+    rules = tuple(Parcel.of(folder, *RULE_FILES) for folder in context.folders.rule_folders)
+    return words, rules, context.lexicon.digest, context.folders.rules_digest
 
 
 def unpack_words(words: ArrivedWords) -> tuple[Folders, Lexicon]:
@@ -80,12 +79,12 @@ def unpack_words(words: ArrivedWords) -> tuple[Folders, Lexicon]:
     Raises:
         ResourceError: they are not those that the build began with.
     """
-    (lexicons, overlays, rules, added), digest, digest_of_rules = words
-    folders = Folders(lexicons, overlays, rules, added)
+    lexicons, rules, digest, digest_of_rules = words
+    folders = Folders(lexicons[0], lexicons[1:], rules[0], rules[1:])
     lexicon = folders.load_lexicon()
     fix = "`builder resume` runs what depends on them again"
     if lexicon.digest != digest:
-        raise ResourceError("the lexicons changed while the build ran", where=str(lexicons), fix=fix)
+        raise ResourceError("the lexicons changed while the build ran", where=str(lexicons[0]), fix=fix)
     if folders.rules_digest != digest_of_rules:
-        raise ResourceError("the rules changed while the build ran", where=str(rules), fix=fix)
+        raise ResourceError("the rules changed while the build ran", where=str(rules[0]), fix=fix)
     return folders, lexicon

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 
 from builder.core.config import filled
 from builder.core.errors import ConfigError, InputError
-from builder.core.files import replacing
+from builder.core.files import read_text, replacing
 from builder.core.progress import bar
 from builder.core.records import aspect_text
 from builder.core.settings import Config, Convention
@@ -288,10 +288,7 @@ def _answers(given: Iterable[Text], system: System, workers: int, at_once: bool)
 
 def read_aspects(path: Path) -> list[str]:
     """The aspects of a file, one a line, each once. InputError where it cannot be read or holds none."""
-    try:
-        lines = path.read_text("utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read: {error}", where=str(path), fix="write an aspect a line, UTF-8") from error
+    lines = read_text(path, "write an aspect a line, UTF-8").splitlines()
     aspects = list(dict.fromkeys(line.strip() for line in lines if line.strip()))
     if not aspects:
         raise InputError("no aspect here", where=str(path), fix="write an aspect a line")

@@ -19,7 +19,7 @@ from builder.core.errors import ConfigError, ModelError
 from builder.core.records import Review, StoredTriplet, Triplet
 from builder.core.settings import Config, ReleaseSettings
 from builder.engine import Doc, RuleEngine
-from builder.engine.reader import Reader, Recipe, make_reader, review_view, to_view
+from builder.engine.reader import Reader, Recipe, Triplets, make_reader, review_view, to_view
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.packs import JUDGE
 from builder.learning.task import Example, Judge
@@ -52,13 +52,21 @@ def stream_examples(context: Context, stored: Iterable[StoredTriplet]) -> Iterat
     grouped = ((review, list(own)) for review, own in groupby(stored, key=lambda triplet: triplet.review))
     while page := dict(islice(grouped, _PAGE)):
         for review in reviews.by_id(context.connection, list(page)):
-            shown = review_view(review, context.lexicon.variants)
-            kept = [
-                (triplet.id, moved)
-                for triplet in page[review.id]
-                if (moved := to_view(triplet.triplet, shown)) is not None
-            ]
-            yield Example(review.key, shown.text, tuple(triplet for _, triplet in kept)), [i for i, _ in kept]
+            yield _make_example(context, review, page[review.id])
+
+
+def stream_split(context: Context, split: str, source: int) -> Iterator[tuple[Example, list[int]]]:
+    """Every review of a split likewise, with or without triplets that a source proposes for it."""
+    stored = triplets.proposed(context.connection, source, split)
+    in_split = reviews.in_split(context.connection, split)
+    for review, own in join_rows(in_split, stored, lambda triplet: triplet.review):
+        yield _make_example(context, review, own)
+
+
+def _make_example(context: Context, review: Review, stored: Iterable[StoredTriplet]) -> tuple[Example, list[int]]:
+    shown = review_view(review, context.lexicon.variants)
+    kept = [(triplet.id, moved) for triplet in stored if (moved := to_view(triplet.triplet, shown)) is not None]
+    return Example(review.key, shown.text, tuple(triplet for _, triplet in kept)), [i for i, _ in kept]
 
 
 def join_rows(
@@ -157,8 +165,6 @@ def folder_of(context: Context) -> Path:
 
 
 # ---- What variant E holds of texts outside a build
-
-Triplets = tuple[Triplet, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,19 @@ from pathlib import Path
 from typing import Any, cast
 
 from builder.core.errors import ConfigError, InputError
-from builder.core.files import parse_json
-from builder.core.records import POLARITIES, VALENCES, Element, Label, Polarity, Review, Triplet, polarity_of, surface
+from builder.core.files import parse_json, read_text
+from builder.core.records import (
+    POLARITIES,
+    SPLITS,
+    VALENCES,
+    Element,
+    Label,
+    Polarity,
+    Review,
+    Triplet,
+    polarity_of,
+    surface,
+)
 from builder.core.settings import Evaluate
 from builder.core.wording import ANNOTATORS, Annotators, counted, join_annotators, name_annotators
 from builder.gold.agreement import AuditResult, describe_audit, measure_audit
@@ -165,7 +176,7 @@ def _only_model(connection: sqlite3.Connection, pool_id: str, where: str) -> str
     )
 
 
-_LINES = 'each line is {"id": …, "text": …, "triplets": […], "annotators": …}'
+_LINES = 'each line is {"id": …, "text": …, "triplets": […], "annotators": …}, in UTF-8'
 _SPANS = "name the spans of each element in the text; `builder gold gain` alone takes labels without spans"
 
 
@@ -190,7 +201,7 @@ class TestLayer:
 def read_layers(connection: sqlite3.Connection, settings: Evaluate) -> Iterator[TestLayer]:
     """The layers that the settings name, gold first; InputError where the test split lacks a review of one."""
     in_test = {review.key: review for review in reviews.in_split(connection, "test")}
-    for name, value in (("gold", settings.gold), ("silver", settings.silver)):
+    for name, value in _values(settings).items():
         if is_pool(value):
             yield _of_pool(connection, name, settings, in_test)
         elif value:
@@ -201,7 +212,7 @@ def read_layers(connection: sqlite3.Connection, settings: Evaluate) -> Iterator[
 
 
 def _of_pool(connection: sqlite3.Connection, name: str, settings: Evaluate, in_test: dict[str, Review]) -> TestLayer:
-    value, where = settings.gold if name == "gold" else settings.silver, SETTINGS[name]
+    value, where = _values(settings)[name], SETTINGS[name]
     read = read_finished(connection, name, value)
     astray = [
         review.key for review in read.reviews if review.key not in in_test or in_test[review.key].text != review.text
@@ -244,12 +255,7 @@ def rows(path: str) -> list[dict[str, object]]:
     if not path:
         return []
     gold_rows: list[dict[str, object]] = []
-    try:
-        lines = Path(path).read_text(encoding="utf-8-sig").split("\n")  # not splitlines: U+2028 may stand in a text
-    except (OSError, UnicodeDecodeError) as error:
-        is_foreign = isinstance(error, UnicodeDecodeError)
-        fault, fix = ("is not UTF-8", f"save it as UTF-8; {_LINES}") if is_foreign else (f"cannot be read: {error}", "")
-        raise InputError(f"gold {fault}", where=path, fix=fix) from error
+    lines = read_text(Path(path), _LINES).split("\n")  # not splitlines: U+2028 may be in a text
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -356,7 +362,7 @@ def read_taught_labels(context: Context) -> list[TaughtLabels]:
     taught = {str(row["text"]): row for row in rows(str(path))}
     known = {
         review.text: (review, split)
-        for split in ("train", "valid", "test")
+        for split in SPLITS
         for review in reviews.in_split(context.connection, split)
         if review.text in taught
     }

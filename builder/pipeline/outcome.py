@@ -23,6 +23,7 @@ from builder.pipeline.stages.ingest import NUMBERED, find_fault
 from builder.release import shelf
 from builder.release.export.extract_output import AnsweredText, display_width, laid_out
 from builder.release.export.native_rows import ReviewRow, triplet
+from builder.release.export.research import SENTIMENTS
 from builder.reviews import sources
 from builder.reviews.sources.cells import RawReview
 from builder.store import db, report
@@ -35,7 +36,6 @@ _SHORT = range(8, 41)
 _LOOK_AT = 400
 FEW, MOST = 30, 0.8
 """A rule with more triplets than `FEW` that loses more than this share of them is spoken of."""
-_WORDS = {"POS": "positive", "NEG": "negative", "NEU": "neutral"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class ReleaseOutcome:
     def lines(self) -> Iterator[str]:
         """Counts and quality, in sentences."""
         made, ingest, places = self.as_json(), self.manifest["ingest"], self.manifest.get("places", {})
-        shares = ", ".join(f"{made['polarities'].get(name, 0):,} {word}" for name, word in _WORDS.items())
+        shares = ", ".join(f"{made['polarities'].get(name, 0):,} {word}" for name, word in SENTIMENTS.items())
         reviews = counted(made["reviews"], "review")
         yield f"{counted(made['triplets'], 'triplet')} in {made['reviews_with_triplets']:,} of {reviews}: {shares}."
         rejected, repeated = ingest.get("rejected", 0), ingest.get("duplicates", 0)

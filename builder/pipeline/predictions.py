@@ -9,9 +9,9 @@ With several GPUs there is a process for each. Those of `paper` run in this proc
 for each. Workers of a cluster run all models. What a model of `paper` writes is kept by this process, wherever it was
 written.
 
-Sure proposals of the shipped model, for the reviews whose triplets it judged, are kept beside it. Variant E reads them
-again, so that it asks the model about the other reviews alone. The first line of their file names the model. Each
-further one begins with a digest of the review's key and view, so that nothing stale is ever read.
+Sure proposals of the shipped model are kept beside it, a line for each review that it read. Variant E takes them from
+there. The first line of their file names the model. Each further one begins with a digest of the review's key and view,
+so that nothing stale is ever read.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -31,7 +31,7 @@ from builder.core.files import replacing
 from builder.core.progress import ModelBar
 from builder.core.records import Element, Triplet, Verdict
 from builder.core.settings import Config
-from builder.core.shards import Crew, Job, Parcel
+from builder.core.shards import Answer, Crew, Job, Parcel, State
 from builder.core.shards.local import LocalCrew
 from builder.learning.task import VALENCE, Example, Judge, TripletModel
 from builder.models import kinds
@@ -48,38 +48,6 @@ FILE = "proposals.jsonl"
 _DIGITS = 24
 
 
-@dataclass(frozen=True, slots=True)
-class KeptProposals:
-    """The proposals of reviews by the digest of key and view, still as lines."""
-
-    lines: Mapping[bytes, bytes]
-
-    def answer(
-        self, items: Iterable[Example], ask: Callable[[Iterator[Example]], Iterator[list[Proposal]]]
-    ) -> Iterator[list[Proposal]]:
-        """The proposals for each item, in order: those that are kept, and what `ask` says of the others."""
-        waiting = deque[tuple[Example, bytes | None]]()
-
-        def unknown() -> Iterator[Example]:
-            for item in items:
-                line = self.lines.get(_digest_of(item))
-                waiting.append((item, line))
-                if line is None:
-                    yield item
-
-        def take_kept() -> Iterator[list[Proposal]]:
-            while waiting and waiting[0][1] is not None:
-                item, line = waiting.popleft()
-                assert line is not None
-                yield _read_line(item.text, line)
-
-        for answer in ask(unknown()):
-            yield from take_kept()
-            waiting.popleft()
-            yield answer
-        yield from take_kept()
-
-
 def save_proposals(folder: Path, digest: str, proposed: Iterable[tuple[Example, Sequence[Proposal]]]) -> None:
     """Write what the model of this digest proposes for reviews, one line each, as it comes."""
     with replacing(folder / FILE) as out:
@@ -88,16 +56,21 @@ def save_proposals(folder: Path, digest: str, proposed: Iterable[tuple[Example, 
             out.write(_digest_of(item) + json.dumps([_to_row(*pair) for pair in proposals]).encode() + b"\n")
 
 
-def load_proposals(folder: Path, digest: str) -> KeptProposals:
-    """What `save_proposals` wrote; ModelError where it is missing or another model's."""
+def read_proposals(folder: Path, digest: str, items: Iterable[Example]) -> Iterator[list[Proposal]]:
+    """What `save_proposals` wrote of the same reviews in the same order; ModelError where it is missing, another
+    model's, or of other reviews.
+    """
     path = folder / FILE
     try:
-        owner, *lines = path.read_bytes().splitlines()
-    except (OSError, ValueError) as error:
+        with path.open("rb") as lines:
+            if next(lines, b"") != f"{digest}\n".encode():
+                raise ModelError("the proposals are not those of this model", where=str(path), fix=_FIX)
+            for item, line in zip(items, chain(lines, repeat(b"")), strict=False):
+                if line[:_DIGITS] != _digest_of(item):
+                    raise ModelError(f"there are no proposals for review {item.id!r}", where=str(path), fix=_FIX)
+                yield _read_line(item.text, line[_DIGITS:])
+    except OSError as error:
         raise ModelError(f"no readable proposals: {error!r}", where=str(path), fix=_FIX) from error
-    if owner.decode("ascii", "replace") != digest:
-        raise ModelError("the proposals are not those of this model", where=str(path), fix=_FIX)
-    return KeptProposals({line[:_DIGITS]: line[_DIGITS:] for line in lines})
 
 
 _FIX = "`builder run discriminate --force`"
@@ -136,8 +109,6 @@ class CharacterProgress:
 
 
 Verdicts = tuple[tuple[Verdict | None, float], ...]
-State = TypeVar("State")
-Answer = TypeVar("Answer")
 Beside = TypeVar("Beside")
 _FILES = (
     "**/config.json", "**/weights.safetensors", "**/tokenizer.json", "judge.json",

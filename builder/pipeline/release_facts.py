@@ -18,13 +18,13 @@ from builder import __version__
 from builder.core.config import flat
 from builder.core.errors import ConfigError, ReleaseError
 from builder.core.licences import by_source
-from builder.core.records import POLARITIES
+from builder.core.records import POLARITIES, SPLITS
 from builder.core.wording import counted, describe_annotators
 from builder.gold.metrics import Answer
 from builder.gold.metrics.scores import Metric
 from builder.gold.metrics.systems import Settings, measure
 from builder.models.trust import load_calibration
-from builder.pipeline import judging, release_rows
+from builder.pipeline import judging
 from builder.pipeline.context import Context
 from builder.pipeline.layers import quality
 from builder.pipeline.release_reviews import train_source
@@ -33,16 +33,12 @@ from builder.release import package
 from builder.release.diff import Diff, Shelf, bumped, changes, compare, compare_making
 from builder.release.manifest import Facts, LayerFacts, QualityFigure, SplitFacts, making, manifest, metric_name, sha256
 from builder.release.origin import SHIPPED, SHIPPED_JUDGE
+from builder.release.sections import REASONS
 from builder.release.shelf import Existing, existing, parse, parsed, versions
 from builder.release.statistics import Tally
-from builder.release.verify import verify
 from builder.store import db, released, reviews, runs, triplets
 from builder.store.pool_labels import GOLD, SILVER
 
-REASONS = (
-    "unsure", "whole", "masked", "span", "contradiction", "overlap", "masked-duplicate", "near-duplicate", "emptied",
-    "empty", "unlabelled",
-)  # fmt: skip
 NO_JUDGE = "No model judged the triplets"
 _WITHOUT_EFFECT = (
     "workers", "engine", "scheduler", "evaluate.gold", "evaluate.gold_annotators", "evaluate.silver", "annotate.models",
@@ -161,7 +157,9 @@ def _describe_split(context: Context, draft: SplitDraft, tally: Tally) -> SplitF
     annotations = [kind for kind, number in ((GOLD, in_gold), (SILVER, count - in_gold)) if number]
     polarities: dict[str, int] = {polarity: tally.values["polarity"][polarity] for polarity in POLARITIES}
     layers = tuple(
-        LayerFacts(name, layer.labelled_by, (held := tally.layers[name]).reviews, held.triplets, layer.annotators)
+        LayerFacts(
+            name, layer.labelled_by, tally.counts[f"{name} layer"], tally.counts[f"{name} triplets"], layer.annotators
+        )
         for name, layer in draft.layers.items()
     )
     annotation = " and ".join(annotations) or SILVER
@@ -202,14 +200,15 @@ def settle_version(
     matching = list(_matching(context, folder, facts, package.digest(content)))
     for numbering in matching:
         target, files = context.out / f"v{numbering.version}", _list_files(facts, content, numbering)
-        if _holds(target, files):
+        package.check_sound(target, "`builder resume`")
+        if (target / "SHA256SUMS").read_bytes() == files["SHA256SUMS"]:
             return target, files, numbering.version
-        if numbering.version == asked:
-            raise ReleaseError(
-                "this version exists with other content",
-                where=str(target),
-                fix="a release is immutable: set release.version to a new one",
-            )
+    if asked and (target := context.out / f"v{asked}").exists():
+        raise ReleaseError(
+            "this version exists with other content",
+            where=str(target),
+            fix="a release is immutable: set release.version to a new one",
+        )
     is_last = bool(matching) and matching[-1].version == _name(ours[-1])
     if is_last and not asked and _states_the_same(ours[-1], facts, content):
         return ours[-1].path, {}, matching[-1].version
@@ -223,10 +222,6 @@ def settle_version(
 def _matching(context: Context, folder: Path, facts: Facts, digest: str) -> Iterator[_Numbering]:
     """The releases that may be this very one: that of the version asked for, or all that hold the same data."""
     ours, asked = existing(context.out, context.config.release.name), context.config.release.version
-    if asked and (target := context.out / f"v{asked}").exists() and not any(release.path == target for release in ours):
-        raise ReleaseError(
-            "this version exists with other content", where=str(target), fix="set release.version to a new one"
-        )
     for n, release in enumerate(ours):
         version = str(release.manifest["version"])
         if version == asked if asked else _data_digest(release.path) == digest:
@@ -273,7 +268,7 @@ def _diff(parent: Existing | None, version: str, folder: Path, facts: Facts) -> 
     if parent is None:
         return None
     return compare(
-        (str(_name(parent)), Shelf(parent.path, parent.splits)), (version, Shelf(folder, release_rows.SPLITS)),
+        (str(_name(parent)), Shelf(parent.path, parent.splits)), (version, Shelf(folder, SPLITS)),
         made=compare_making(parent.manifest, making(facts)),
     )  # fmt: skip
 
@@ -325,12 +320,3 @@ def _data_digest(release: Path) -> str:
     except OSError:
         return ""
     return sha256("".join(line for line in lines if line[66:].startswith("data/")).encode())
-
-
-def _holds(target: Path, files: package.Files) -> bool:
-    """Whether an existing release is this very one; a damaged one is an error."""
-    if faults := verify(target):
-        raise ReleaseError(
-            f"this release is damaged: {faults[0]}", where=str(target), fix="remove it, then `builder resume`"
-        )
-    return (target / "SHA256SUMS").read_bytes() == files["SHA256SUMS"]

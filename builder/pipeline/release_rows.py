@@ -13,20 +13,19 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
+from builder.core.records import SPLITS
 from builder.core.shards import Crew
 from builder.gold.metrics import Answer
 from builder.pipeline.context import Context, crew_of_this_machine
 from builder.pipeline.release_reviews import SplitRange, make_job
 from builder.release.gates import HASHED, digest_texts
 from builder.release.package import WrittenRow
+from builder.reviews.assignment import RANK
 from builder.reviews.near_duplicates import among, clusters, disputed, links
 from builder.reviews.rare_pairs import Texts
 from builder.store import pool_labels, reviews
 from builder.store.reviews import Rejection
 
-SPLITS = ("train", "valid", "test")
-_FIRST = ("test", "valid", "train")
-"""The order of precedence where two splits hold what only one may."""
 _RANGE = 2_000
 """Reviews of a worker's task."""
 
@@ -86,12 +85,12 @@ class SplitDraft:
 
 def write_drafts(context: Context, folder: Path) -> dict[str, SplitDraft]:
     """Train, valid and test. Near-duplicates, once masked, stand in one of them only: in the one that comes first."""
-    drafts = {name: SplitDraft(name, folder / f"{name}.draft") for name in _FIRST}
+    drafts = {name: SplitDraft(name, folder / f"{name}.draft") for name in RANK}
     drafts["test"].layers = pool_labels.layers(context.connection)
     seen: set[bytes] = set()
     with (
         crew_of_this_machine(context) as crew,
-        Texts(text for name in _FIRST for text in _write(context, drafts[name], crew, seen)) as texts,
+        Texts(text for name in RANK for text in _write(context, drafts[name], crew, seen)) as texts,
     ):
         _mark_near_duplicates(drafts, texts)
     return {name: drafts[name] for name in SPLITS}

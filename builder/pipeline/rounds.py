@@ -8,14 +8,13 @@ The two templates of the paper's Table 3: a model each, trained on all of the ru
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from types import MappingProxyType
 
 from builder.core.progress import ModelBar
-from builder.core.records import Polarity, Review, Span, StoredTriplet, Triplet, Verdict
+from builder.core.records import SPLITS, Review, StoredTriplet, Triplet
 from builder.engine.reader import review_view, to_text, to_view
 from builder.learning.task import Example, Judge, TaggerConfig, TripletModel
 from builder.models import kinds
@@ -27,14 +26,8 @@ from builder.reviews.text import View
 from builder.store import db, reviews, runs, triplets
 from builder.store.triplets import JudgedTriplet
 
-SPLITS = ("train", "valid", "test")
 _PAGE = 2000
 """Predictions that are written at a time."""
-TripletPlace = tuple[int, tuple[tuple[Span, ...], tuple[Span, ...], Polarity]]
-"""The review of a triplet and what makes it this one there (`Triplet.key`)."""
-NewVerdicts = Mapping[TripletPlace, tuple[Verdict | None, float]]
-"""Verdicts on triplets that the rules do not have."""
-_NONE: NewVerdicts = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +35,7 @@ class RoundResult:
     """The model's digest of a round, its predictions and the training set that they come from.
 
     Predictions are (review id, triplet); they may be computed while they are read. Without any, the rules' triplets
-    stand. Without a training set it is what is predicted for the train split, as in variant E. `verdicts` are those
-    that the model gave with its predictions; they are complete once these are read.
+    stand. Without a training set it is what is predicted for the train split, as in variant E.
     """
 
     variant: str
@@ -51,7 +43,6 @@ class RoundResult:
     digest: str
     predictions: Iterable[tuple[int, Triplet]] | None
     training: list[int] | None
-    verdicts: NewVerdicts = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +65,8 @@ def finish_round(
 ) -> None:
     """Commit a round in one transaction: its predictions, the verdicts on new triplets, the training set, the counts.
 
-    Without `counts` they come from the rules' triplets and the training set. `rate` is called with the id of the
-    round's source once its verdicts are written: it makes confidences of them.
+    Without a judge nothing is asked. Without `counts` they come from the rules' triplets and the training set. `rate`
+    is called with the id of the round's source once its verdicts are written: it makes confidences of them.
     """
     connection, name = context.connection, f"{result.variant}{result.number}"
     with db.atomic(connection):
@@ -86,7 +77,7 @@ def finish_round(
         else:
             _propose(context, source, name, result.predictions)
         if judge is not None:
-            judge_new(context, judge, source, shown, result.verdicts)
+            judge_new(context, judge, source, shown)
         if rate is not None:
             rate(source)
         if result.training is None:
@@ -111,31 +102,15 @@ def _propose(context: Context, source: int, name: str, predicted: Iterable[tuple
         triplets.propose(context.connection, source, page)
 
 
-def judge_new(context: Context, judge: Judge, proposer: int, shown: ModelBar, known: NewVerdicts = _NONE) -> None:
-    """Judge the triplets of a source that have no verdict yet, inside the caller's transaction. The judge is not asked
-    about those whose verdict is `known`.
-    """
+def judge_new(context: Context, judge: Judge, proposer: int, shown: ModelBar) -> None:
+    """Judge the triplets of a source that have no verdict yet, inside the caller's transaction."""
     connection = context.connection
     source = triplets.require_source(connection, judging.NAME)
     for split in SPLITS:
         verdicts = triplets.judged(connection, proposer, source, split)
-        answers: list[tuple[int, Verdict | None, float]] = []
-        unjudged = _pass_known((verdict.stored for verdict in verdicts if verdict.score is None), known, answers)
+        unjudged = (verdict.stored for verdict in verdicts if verdict.score is None)
         progress = predictions.CharacterProgress(shown, reviews.characters(connection, split, proposer))
         judging.judge_stored(context, judge, source, unjudged, progress)
-        triplets.judge(connection, source, answers)
-
-
-def _pass_known(
-    stored: Iterable[StoredTriplet], known: NewVerdicts, answers: list[tuple[int, Verdict | None, float]]
-) -> Iterator[StoredTriplet]:
-    """The triplets whose verdict is not known; the verdicts of the others go to `answers`."""
-    for triplet in stored:
-        verdict = known.get((triplet.review, triplet.triplet.key))
-        if verdict is None:
-            yield triplet
-        else:
-            answers.append((triplet.id, verdict[0], round(verdict[1], 6)))
 
 
 def accepts(variant: str, number: int, judged: JudgedTriplet) -> bool:

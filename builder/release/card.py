@@ -206,9 +206,7 @@ def _front(facts: Facts, content: Mapping[str, Content]) -> Iterator[str]:
     yield f"language: {json.dumps(sorted({name.partition('-')[0] for name in languages}) or ['zh'])}"
     if languages:
         yield f"language_details: {json.dumps(', '.join(languages))}"
-    yield f"license: {facts.licence.lower() if known_to_hubs(facts.licence) else 'other'}"
-    if not known_to_hubs(facts.licence):
-        yield f"license_name: {json.dumps(facts.licence or 'not-stated', ensure_ascii=False)}"
+    yield from _licence_lines(facts.licence)
     yield f"pretty_name: {json.dumps(facts.name, ensure_ascii=False)}"
     yield f"size_categories: [{size(facts.reviews)}]"
     yield f"annotations_creators: [{', '.join([*_gold_creators(facts), 'machine-generated'])}]"
@@ -228,6 +226,12 @@ def _front(facts: Facts, content: Mapping[str, Content]) -> Iterator[str]:
         augmented = name in facts.augmentations
         shape = augmentation_layers.schema() if augmented else parquet_files.schema(kept=kept_columns(facts.config))
         yield from _info(name, splits, sizes, content, parquet_files.features(shape))
+
+
+def _licence_lines(licence: str) -> list[str]:
+    if known_to_hubs(licence):
+        return [f"license: {licence.lower()}"]
+    return ["license: other", f"license_name: {json.dumps(licence or 'not-stated', ensure_ascii=False)}"]
 
 
 def _gold_creators(facts: Facts) -> list[str]:
@@ -403,9 +407,7 @@ def _model_card_front(facts: ModelFacts) -> list[str]:
     lines = ["language:", "- zh", "tags:", "- aspect-sentiment-triplet-extraction", "- weak-supervision"]
     lines += [f"library_name: {'transformers' if facts.seq2seq else 'builder'}"]
     lines += [f"base_model: {facts.base}"] if facts.base else []
-    if known_to_hubs(facts.licence):
-        return [*lines, f"license: {facts.licence.lower()}"]
-    return [*lines, "license: other", f"license_name: {json.dumps(facts.licence or 'not-stated', ensure_ascii=False)}"]
+    return [*lines, *_licence_lines(facts.licence)]
 
 
 def _scores(facts: ModelFacts) -> str:

@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from builder.core.machine import uncollected
+from builder.core.records import SPLITS
 from builder.core.wording import table
 from builder.release.export.native_rows import ReviewRow, TripletRow
 from builder.release.manifest import Facts
@@ -233,8 +234,7 @@ def compare(
 
 
 def _place(item: tuple[str, object]) -> tuple[int, str]:
-    order = ("train", "valid", "test")
-    return (order.index(item[0]) if item[0] in order else len(order)), item[0]
+    return (SPLITS.index(item[0]) if item[0] in SPLITS else len(SPLITS)), item[0]
 
 
 def _missing(missing: Iterable[str], old: Reviews, new: Reviews, tally: _Tally) -> set[str]:

@@ -201,29 +201,25 @@ def _send(hub: Any, planned: UploadPlan, private: bool, report: Callable[[str], 
     with _translate_errors(where):
         url = str(api.create_repo(where, repo_type=kind, private=private or None, exist_ok=True))
         refs = api.list_repo_refs(where, repo_type=kind)
-        head = next((branch.target_commit for branch in refs.branches if branch.name == "main"), None)
+        commit = next((branch.target_commit for branch in refs.branches if branch.name == "main"), None)
         tagged = next((tag.target_commit for tag in refs.tags if tag.name == planned.tag), None)
-    if tagged is not None:
-        with _translate_errors(where):
+        if tagged is not None:
             changed, gone = _difference(api, planned, planned.tag, local)
-        if changed or gone:
-            raise ReleaseError(
-                f"{planned.tag} is published already, with other content ({(changed + gone)[0]} differs)", where=where,
-                fix="a version is immutable: make a new one with `builder versions release`",
-            )  # fmt: skip
-        return Published(url, tagged, 0, 0, tagged=False)
-    with _translate_errors(where):
-        changed, gone = _difference(api, planned, "main", local) if head else (list(local), [])
-    commit = head
-    if changed or gone or head is None:
-        report(f"{where}: sending {counted(len(changed), 'file')}" + (f", removing {len(gone)}" if gone else ""))
-        operations = [hub.CommitOperationAdd(path, str(local[path])) for path in changed]
-        operations += [hub.CommitOperationDelete(path) for path in gone]
-        with _translate_errors(where):  # parent: somebody else's commit in between is not overwritten
-            commit = api.create_commit(
-                where, operations, commit_message=planned.title, repo_type=kind, parent_commit=head
+            if changed or gone:
+                raise ReleaseError(
+                    f"{planned.tag} is published already, with other content ({(changed + gone)[0]} differs)",
+                    where=where,
+                    fix="a version is immutable: make a new one with `builder versions release`",
+                )
+            return Published(url, tagged, 0, 0, tagged=False)
+        changed, gone = _difference(api, planned, "main", local) if commit else (list(local), [])
+        if changed or gone or commit is None:
+            report(f"{where}: sending {counted(len(changed), 'file')}" + (f", removing {len(gone)}" if gone else ""))
+            operations = [hub.CommitOperationAdd(path, str(local[path])) for path in changed]
+            operations += [hub.CommitOperationDelete(path) for path in gone]
+            commit = api.create_commit(  # parent: somebody else's commit in between is not overwritten
+                where, operations, commit_message=planned.title, repo_type=kind, parent_commit=commit
             ).oid
-    with _translate_errors(where):
         api.create_tag(where, tag=planned.tag, revision=commit, tag_message=planned.title, repo_type=kind)
     return Published(url, str(commit), len(changed), len(gone), tagged=True)
 
@@ -270,6 +266,8 @@ def _translate_errors(where: str) -> Iterator[None]:
     """
     try:
         yield
+    except ReleaseError:
+        raise
     except Exception as error:
         from huggingface_hub import get_token
 

@@ -46,7 +46,7 @@ from builder.release.origin import citation, cite_as
 from builder.release.parquet_files import COLUMNS, LINEAGE, REVIEW, TRIPLET
 from builder.release.sections import quality_sentence
 from builder.release.shelf import kept_columns
-from builder.release.verify import Seen, verify
+from builder.release.verify import verify
 
 # ---- Croissant and the files
 
@@ -362,10 +362,9 @@ def write(
     files: Mapping[str, Content],
     crew: Crew | None = None,
     apart: Mapping[str, str] | None = None,
-    seen: Seen | None = None,
 ) -> None:
     """A release from the folder it is made in; ReleaseError with the first fault if it does not verify, which `crew`
-    finds out. `apart` and `seen` are as in `verify`.
+    finds out. `apart` is as in `verify`.
     """
     for path, content in files.items():
         place = folder / path
@@ -375,7 +374,7 @@ def write(
         elif content.path != place:
             shutil.copyfile(content.path, place)
         sync(place)
-    faults = verify(folder, crew, apart, seen)
+    faults = verify(folder, crew, apart)
     if faults:
         raise ReleaseError(
             f"the release does not verify: {faults[0]}" + (f" and {len(faults) - 1} more" if len(faults) > 1 else ""),
@@ -395,9 +394,14 @@ def holds(target: Path, files: Files, fix: str) -> bool:
     sums = target / "SHA256SUMS"
     if not sums.is_file() or sums.read_bytes() != files["SHA256SUMS"]:
         return False
+    check_sound(target, fix)
+    return True
+
+
+def check_sound(target: Path, fix: str) -> None:
+    """ReleaseError for a damaged release; `fix` says what to do after removing it."""
     if faults := verify(target):
         raise ReleaseError(f"this release is damaged: {faults[0]}", where=str(target), fix=f"remove it, then {fix}")
-    return True
 
 
 def _locked(held: int, out: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -184,55 +185,30 @@ def dump(rows: Iterable[ReviewRow], shape: Any = None) -> bytes:
     return sink.getvalue()
 
 
-class Twin:
-    """A Parquet file that is read along with the rows that it should hold, chunk by chunk: whole tables would take
-    much memory.
+def holds(file: Path, rows: Iterable[ReviewRow], shape: Any) -> bool:
+    """Whether a Parquet file holds just these rows. A row group at a time is compared: whole tables would take much
+    memory. ValueError or OSError (pyarrow's) if it is no Parquet file.
     """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
-    def __init__(self, file: Path, shape: Any = None) -> None:
-        """ValueError or OSError (pyarrow's) if it is no Parquet file."""
-        import pyarrow.parquet as pq
-
-        self._file = pq.ParquetFile(file)
-        self._group = 0
-        self._waiting: list[ReviewRow] = []
-        self._shape = shape or schema()
-        self._chunks = read_chunks(file, set(self._shape.names))
-        self.same = bool(self._file.schema_arrow.equals(self._shape))
-
-    def take(self, row: ReviewRow) -> None:
-        self._waiting.append(row)
-        if len(self._waiting) == CHUNK:
-            self._check()
-
-    def end(self) -> bool:
-        """Whether the file held exactly the rows taken."""
-        if self._waiting or not self._group:
-            self._check()
-        return self.same and self._group == self._file.num_row_groups
-
-    def _check(self) -> None:
-        if self.same and self._group < self._file.num_row_groups:
-            claimed = self._file.metadata.row_group(self._group).num_rows  # first: a small file may claim millions
-            self.same = claimed == len(self._waiting) and self._holds()
-        elif self._waiting:
-            self.same = False
-        self._group += 1
-        self._waiting = []
-
-    def _holds(self) -> bool:
-        """Whether the group holds the rows that wait; what follows the first difference is not read."""
-        import pyarrow as pa
-
-        due, at = pa.Table.from_pylist(self._waiting, schema=self._shape), 0
-        for batch in read_batches(self._file, self._chunks, due.schema.names, [self._group]):
-            if not pa.Table.from_batches([batch], self._shape).equals(due.slice(at, len(batch))):
+    left = iter(rows)
+    with pq.ParquetFile(file) as table:
+        chunks = read_chunks(file, set(shape.names))
+        if not table.num_row_groups or not table.schema_arrow.equals(shape):
+            return False
+        for group in range(table.num_row_groups):
+            waiting, at = list(islice(left, CHUNK)), 0
+            if table.metadata.row_group(group).num_rows != len(waiting):  # first: a small file may claim millions
                 return False
-            at += len(batch)
-        return at == len(due)
-
-    def close(self) -> None:
-        self._file.close()
+            due = pa.Table.from_pylist(waiting, schema=shape)
+            for batch in read_batches(table, chunks, shape.names, [group]):
+                if not pa.Table.from_batches([batch], shape).equals(due.slice(at, len(batch))):
+                    return False
+                at += len(batch)
+            if at != len(due):
+                return False
+    return next(left, None) is None
 
 
 def filled(content: Mapping[str, Content]) -> dict[str, Content]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,10 +10,9 @@ from statistics import mean, median
 from builder.core.records import POLARITIES, VERDICTS
 from builder.core.wording import table
 from builder.release.export.native_rows import ReviewRow
-from builder.reviews.masking import REPLACEMENTS
+from builder.reviews.masking import ANY_MASK, REPLACEMENTS
 
 Numbers = Mapping[str, object]
-_MASKS = re.compile("|".join(map(re.escape, REPLACEMENTS.values())))
 
 
 def statistics(rows: Mapping[str, Iterable[ReviewRow]]) -> dict[str, Numbers]:
@@ -27,14 +25,6 @@ def statistics(rows: Mapping[str, Iterable[ReviewRow]]) -> dict[str, Numbers]:
 
 
 @dataclass(slots=True)
-class LayerTally:
-    """Reviews and triplets of one annotation."""
-
-    reviews: int = 0
-    triplets: int = 0
-
-
-@dataclass(slots=True)
 class Tally:
     """Counts reviews one at a time; what it holds grows with the number of different words. `values`: how often each
     value of a field occurs; `confidences`: tenths, from 0.0 on.
@@ -44,7 +34,6 @@ class Tally:
     lengths: Counter[int] = field(default_factory=Counter)
     values: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     confidences: list[int] = field(default_factory=lambda: [0] * 10)
-    layers: defaultdict[str, LayerTally] = field(default_factory=lambda: defaultdict(LayerTally))
 
     def take(self, row: ReviewRow) -> None:
         self.lengths[len(row["text"])] += 1
@@ -53,12 +42,11 @@ class Tally:
         self.counts["negatives"] += row["unverified_negative"]
         self.counts["rated"] += row["rating"] is not None
         self.counts["gold"] += row["annotation"] == "gold"
-        layer = self.layers[row["annotation"]]
-        layer.reviews += 1
-        layer.triplets += len(row["triplets"])
+        self.counts[f"{row['annotation']} layer"] += 1
+        self.counts[f"{row['annotation']} triplets"] += len(row["triplets"])
         self.values["language"][row["language"]] += 1
         self.values["input"][row["source"] or ""] += 1
-        self.values["mask"].update(_MASKS.findall(row["text"]))
+        self.values["mask"].update(ANY_MASK.findall(row["text"]))
         for triplet in row["triplets"]:
             self.counts["triplets"] += 1
             self.counts["owner"] += triplet["owner"] is not None

@@ -10,8 +10,8 @@ The rows of a release checked part by part: what `verify` has workers do.
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
@@ -80,32 +80,38 @@ class LinesToCheck(NamedTuple):
 
 
 class CheckedLines(NamedTuple):
-    """What is wrong with some lines; what `count_faults` compares; by their place among the lines the rows that keep
-    the schema.
+    """What is wrong with some lines; what `count_faults` compares; the rows that keep the schema, and the numbers of
+    the lines that hold none.
     """
 
     faults: list[str]
     counted: Counter[str]
-    sound: dict[int, RowLook]
+    sound: list[RowLook]
+    unsound: list[int]
 
 
-def check_lines(
-    release: Path, file: str, layout: int, replacements: Collection[str], crew: Crew, compared: bool
-) -> Iterator[tuple[list[bytes], CheckedLines]]:
-    """A file of rows, part by part, each with what was seen in it; `compared` is as in `RowLook.of`."""
-    waiting = deque[list[bytes]]()
+class RowRules(NamedTuple):
+    """What rows are held to: the layout, the masks of their release, its columns that passed through, and `compared`
+    as in `RowLook.of`.
+    """
+
+    layout: int
+    replacements: tuple[str, ...]
+    kept: tuple[str, ...]
+    compared: bool
+
+
+def check_lines(release: Path, file: str, due: RowRules, crew: Crew) -> Iterator[CheckedLines]:
+    """What is seen in a file of rows, part by part."""
 
     def parts() -> Iterator[LinesToCheck]:
         first = 1
         with (release / file).open("rb") as handle:  # a line ends in a line feed: texts may hold other separators
             while lines := list(islice(handle, _PART)):
-                waiting.append(lines)
                 yield LinesToCheck(file, first, lines)
                 first += len(lines)
 
-    job = Job(_prepare, (layout, tuple(replacements), compared), _check)
-    for checked in crew.map(job, parts()):
-        yield waiting.popleft(), checked
+    return crew.map(Job(RowRules, due, _check), parts())
 
 
 def text_of(line: bytes) -> str:
@@ -113,26 +119,26 @@ def text_of(line: bytes) -> str:
     return line.decode("utf-8", "replace").removesuffix("\n")
 
 
-def _prepare(layout: int, replacements: tuple[str, ...], compared: bool) -> tuple[int, tuple[str, ...], bool]:
-    return layout, replacements, compared
-
-
-def _check(settings: tuple[int, tuple[str, ...], bool], task: LinesToCheck) -> CheckedLines:
-    layout, replacements, compared = settings
-    checked = CheckedLines([], Counter(), {})
+def _check(due: RowRules, task: LinesToCheck) -> CheckedLines:
+    checked = CheckedLines([], Counter(), [], [])
     with uncollected():
-        for n, line in enumerate(task.lines):
-            where = f"{task.file}:{task.first + n}"
+        for number, line in enumerate(task.lines, start=task.first):
+            where = f"{task.file}:{number}"
             try:
                 row = parse(text_of(line))
             except ValueError as error:
-                checked.faults.append(f"{where}: no row of a release: {error!r}")
-                continue
-            if fault := schema_fault(row, layout):
-                checked.faults.append(f"{where}: {fault}")
+                fault: str | None = f"no row of a release: {error!r}"
             else:
-                checked.faults.extend(f"{where}: {fault}" for fault in row_faults(row, checked.counted))
-                checked.sound[n] = RowLook.of(row, replacements, compared)
+                fault = schema_fault(row, due.layout)
+            if fault:
+                checked.faults.append(f"{where}: {fault}")
+                checked.unsound.append(number)
+                continue
+            checked.faults.extend(f"{where}: {fault}" for fault in row_faults(row, checked.counted))
+            if due.layout > 1 and tuple(row.get("columns", ())) != due.kept:
+                stated = ", ".join(due.kept) or "none"
+                checked.faults.append(f"{task.file}: {row['id']} has other columns than manifest.json says: {stated}")
+            checked.sound.append(RowLook.of(row, due.replacements, due.compared))
     return checked
 
 
@@ -140,34 +146,28 @@ ALWAYS = ("README.md", "CHANGES.md", "CITATION.cff", "metadata.json")
 """Beside data, parquet and manifest in every release since format 2."""
 
 
-Seen = Callable[[str, ReviewRow], None]
-"""Called with the split and the row of each review, in order, until a fault is found in the split."""
-
-
-def verify(
-    release: Path, crew: Crew | None = None, apart: Mapping[str, str] | None = None, seen: Seen | None = None
-) -> list[str]:
+def verify(release: Path, crew: Crew | None = None, apart: Mapping[str, str] | None = None) -> list[str]:
     """The faults of a release directory, none if it is sound; ReleaseError if it is no release at all.
 
     Args:
         release: the directory.
         crew: who checks its rows; this process, if nobody is named.
         apart: the digests of texts in which near-duplicates were looked for already (`WholeRelease.faults`).
-        seen: gets the rows of the splits as they are read, those of augmentation layers aside.
     """
     path = release / "SHA256SUMS"
     if not path.is_file():
         raise ReleaseError(
             "no SHA256SUMS here", where=str(release), fix="name the directory of a release, such as releases/v0.1.0"
         )
-    faults = list(_checksums(release, path))
-    with uncollected():
-        return faults or list(_content(release, crew or LocalCrew(1), apart or {}, seen))
-
-
-def _checksums(release: Path, path: Path) -> Iterator[str]:
-    content = path.read_bytes()
     digests: dict[str, str] = {}
+    faults = list(_checksums(release, path, digests))
+    with uncollected():
+        return faults or list(_content(release, digests, crew or LocalCrew(1), apart or {}))
+
+
+def _checksums(release: Path, path: Path, digests: dict[str, str]) -> Iterator[str]:
+    """What is wrong with the checksum file, or with a file by it; its entries go to `digests`."""
+    content = path.read_bytes()
     before = 0
     for number, line in enumerate(content.decode("utf-8", "replace").split("\n")[:-1], start=1):
         digest, gap, name = line.partition("  ")
@@ -198,7 +198,7 @@ def _checksums(release: Path, path: Path) -> Iterator[str]:
         yield "manifest.json: not listed in SHA256SUMS"
 
 
-def _content(release: Path, crew: Crew, apart: Mapping[str, str], seen: Seen | None) -> Iterator[str]:
+def _content(release: Path, digests: Mapping[str, str], crew: Crew, apart: Mapping[str, str]) -> Iterator[str]:
     """What the checksums cannot see: a release that was wrong when it was written."""
     try:
         manifest = read_json(release / "manifest.json")
@@ -215,7 +215,7 @@ def _content(release: Path, crew: Crew, apart: Mapping[str, str], seen: Seen | N
             return
         if links := sorted(path for path in release.rglob("*") if path.is_symlink()):
             yield f"{links[0].relative_to(release)}: a link, where a release holds files"
-        yield from _files(release, files, layout)
+        yield from _files(release, files, digests, layout)
         if layout > 1:
             yield from _metadata(release / "metadata.json", manifest)
     except (ValueError, OSError) as error:
@@ -223,7 +223,7 @@ def _content(release: Path, crew: Crew, apart: Mapping[str, str], seen: Seen | N
         return
     with closing(WholeRelease()) as whole:
         for split in splits:
-            yield from _reviews(release, split, manifest, whole, crew, not apart, seen)
+            yield from _reviews(release, split, manifest, whole, crew, not apart)
         augmented = manifest.get("augmentations", {})
         for layer, description in augmented.items():
             if not augmentation_layers.NAME.fullmatch(layer) or description["split"] not in splits:
@@ -258,13 +258,7 @@ def _masks(manifest: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _reviews(
-    release: Path,
-    split: str,
-    manifest: Mapping[str, Any],
-    whole: WholeRelease,
-    crew: Crew,
-    compared: bool,
-    seen: Seen | None,
+    release: Path, split: str, manifest: Mapping[str, Any], whole: WholeRelease, crew: Crew, compared: bool
 ) -> Iterator[str]:
     """The rows of a split, their twins in Parquet, and what the manifest says of them."""
     path, layout = f"data/{split}.jsonl", manifest.get("format", 1)
@@ -274,25 +268,30 @@ def _reviews(
     counted: Counter[str] = Counter(
         dict.fromkeys(("reviews", "triplets", "gold", "unverified negatives", *POLARITIES), 0)
     )
-    kept = kept_columns(manifest["config"])
-    with closing(_Twins(release, split, parquet_files.schema(layout, kept) if layout > 1 else None)) as twins:
-        for lines, checked in check_lines(release, path, layout, _masks(manifest), crew, compared):
-            yield from checked.faults
-            seen = None if checked.faults else seen
-            counted.update(checked.counted)
-            for n, look in checked.sound.items():
-                whole.take(split, look)
-                if layout > 1 or seen is not None:
-                    row = parse(text_of(lines[n]))
-                    if tuple(row.get("columns", ())) != kept:
-                        stated = ", ".join(kept) or "none"
-                        yield f"{path}: {row['id']} has other columns than manifest.json says: {stated}"
-                    yield from twins.take(row) if layout > 1 else ()
-                    if seen is not None:
-                        seen(split, row)
-        yield from twins.end() if layout > 1 else ()
+    kept, unsound = kept_columns(manifest["config"]), set[int]()
+    for checked in check_lines(release, path, RowRules(layout, _masks(manifest), kept, compared), crew):
+        yield from checked.faults
+        counted.update(checked.counted)
+        unsound.update(checked.unsound)
+        for look in checked.sound:
+            whole.take(split, look)
+    for layer in parquet_files.LAYERS if layout > 1 else ():
+        twin = parquet_files.path(split, layer)
+        if counted[f"{layer} layer"] or (release / twin).exists():
+            lines = (line for number, line in enumerate(_lines(release / path), 1) if number not in unsound)
+            own = (row for row in map(parse, lines) if row["annotation"] == layer)
+            yield from _twin_faults(release, twin, own, parquet_files.schema(layout, kept), "reviews than data/")
     statistics = manifest.get("statistics", {}).get(split) if layout > 1 else None
     yield from count_faults(split, manifest["splits"][split], counted, statistics)
+
+
+def _twin_faults(release: Path, path: str, rows: Iterable[ReviewRow], shape: Any, others: str) -> Iterator[str]:
+    """What is wrong with the Parquet file that should hold these rows, and no `others`; pyarrow's errors are faults."""
+    try:
+        if not parquet_files.holds(release / path, rows, shape):
+            yield f"{path}: holds other {others}"
+    except (OSError, ValueError, TypeError, OverflowError) as error:
+        yield f"{path}: cannot be read: {' '.join(str(error).split())}"
 
 
 def _layer(release: Path, layer: str, manifest: Mapping[str, Any], whole: WholeRelease) -> Iterator[str]:
@@ -301,7 +300,6 @@ def _layer(release: Path, layer: str, manifest: Mapping[str, Any], whole: WholeR
     try:
         split, stated_rows = str(description["split"]), int(description["rows"])
         sources = {row["id"]: row["text"] for row in rows(release, split)}
-        twin = parquet_files.Twin(release / parquet_files.path(split, layer), augmentation_layers.schema(layout))
     except (KeyError, ValueError, TypeError, OSError, ReleaseError) as error:
         yield f"the layer {layer}: cannot be read: {' '.join(str(error).split())}"
         return
@@ -319,14 +317,8 @@ def _layer(release: Path, layer: str, manifest: Mapping[str, Any], whole: WholeR
         whole.take(Path(path).stem, RowLook.of(row, _masks(manifest)))
     if len(sound) != stated_rows:
         yield f"{path}: {counted(len(sound), 'row')}, manifest.json says {stated_rows}"
-    try:
-        with closing(twin):
-            for row in sound:
-                twin.take(row)
-            if not twin.end():
-                yield f"{parquet_files.path(split, layer)}: holds other rows than {path}"
-    except (OSError, ValueError, TypeError, OverflowError) as error:
-        yield f"{parquet_files.path(split, layer)}: cannot be read: {' '.join(str(error).split())}"
+    twin, shape = parquet_files.path(split, layer), augmentation_layers.schema(layout)
+    yield from _twin_faults(release, twin, sound, shape, f"rows than {path}")
 
 
 def _row(line: str, layer: str, sources: Mapping[str, str], layout: int) -> LayerRow | list[str]:
@@ -342,58 +334,17 @@ def _row(line: str, layer: str, sources: Mapping[str, str], layout: int) -> Laye
     return faults or row
 
 
-def _files(release: Path, files: Mapping[str, Any], layout: int) -> Iterator[str]:
+def _files(release: Path, files: Mapping[str, Any], digests: Mapping[str, str], layout: int) -> Iterator[str]:
+    """Where the manifest says other than the checksums, by which every file is as it should be."""
     for name, facts in files.items():
-        if (
-            not (release / name).is_file()
-            or (release / name).stat().st_size != facts["bytes"]
-            or digest_file(release / name) != facts["sha256"]
-        ):
+        if digests.get(name) != facts["sha256"] or (release / name).stat().st_size != facts["bytes"]:
             yield f"{name}: not as manifest.json says"
     if layout > 1:
-        yield from (f"{name}: not named in manifest.json" for name in ALWAYS if name not in files)
-        present = {path.relative_to(release).as_posix() for path in release.rglob("*") if path.is_file()}
-        yield from (
-            f"{name}: not named in manifest.json"
-            for name in sorted(present - files.keys() - {"manifest.json", "SHA256SUMS"})
-        )
-
-
-class _Twins:
-    """The Parquet files of a split, read along with its rows."""
-
-    def __init__(self, release: Path, split: str, shape: Any) -> None:
-        self._release, self._split, self._shape = release, split, shape
-        self._open: dict[str, parquet_files.Twin] = {}
-        self._broken: set[str] = set()
-
-    def take(self, row: ReviewRow) -> Iterator[str]:
-        yield from self._guarded(parquet_files.path(self._split, row["annotation"]), lambda twin: twin.take(row))
-
-    def end(self) -> Iterator[str]:
-        paths = {parquet_files.path(self._split, layer) for layer in parquet_files.LAYERS}
-        there = {path for path in paths if (self._release / path).exists()}
-        for path in sorted(there | self._open.keys()):
-            ended: list[bool] = []
-            yield from self._guarded(path, lambda twin, ended=ended: ended.append(twin.end()))  # type: ignore[misc]
-            if ended == [False]:
-                yield f"{path}: holds other reviews than data/"
-
-    def _guarded(self, path: str, use: Callable[[parquet_files.Twin], None]) -> Iterator[str]:
-        """`use` the file; pyarrow's errors are faults, said once."""
-        if path in self._broken:
-            return
-        try:
-            if path not in self._open:
-                self._open[path] = parquet_files.Twin(self._release / path, self._shape)
-            use(self._open[path])
-        except (OSError, ValueError, TypeError, OverflowError) as error:
-            self._broken.add(path)
-            yield f"{path}: cannot be read: {' '.join(str(error).split())}"
-
-    def close(self) -> None:
-        for twin in self._open.values():
-            twin.close()
+        unnamed = [
+            *(name for name in ALWAYS if name not in files),
+            *sorted(digests.keys() - files.keys() - {*ALWAYS, "manifest.json"}),
+        ]
+        yield from (f"{name}: not named in manifest.json" for name in unnamed)
 
 
 def _lines(path: Path) -> Iterator[str]:

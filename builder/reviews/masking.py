@@ -177,7 +177,7 @@ def mask(text: str, names: Sequence[str] = ()) -> Masked:
 
 def worded(text: str) -> str:
     """A masked text of the same length with letters where masks stand: a mask is read as the word that it hides."""
-    return _TOKEN.sub(lambda token: "名" * len(token[0]), text)
+    return ANY_MASK.sub(lambda token: "名" * len(token[0]), text)
 
 
 def _replaced(text: str, masks: Sequence[Mask]) -> str:
@@ -204,7 +204,7 @@ def _to_source(masks: Sequence[Mask], span: Span) -> Span:
 # masked is blotted out.
 
 _BLOT = "\ufffc"
-_TOKEN = re.compile("|".join(map(re.escape, REPLACEMENTS.values())))
+ANY_MASK = re.compile("|".join(map(re.escape, REPLACEMENTS.values())))
 # Full-width ，！？：；（） stay: they end a URL, which their ASCII twins may not.
 _ASCII = {
     code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if chr(code).isalnum() or chr(code) in "＠．／－＿＋＃％＆＝"
@@ -215,7 +215,7 @@ _WIDE = re.compile(f"[{''.join(map(chr, _ASCII))}]")
 def _find(text: str, place: re.Pattern[str] | None) -> list[Mask]:
     """One pass: each kind reads what the kinds before it left."""
     shown = text.translate(_ASCII) if _WIDE.search(text) else text
-    shown = _TOKEN.sub(lambda token: _BLOT * len(token[0]), shown)
+    shown = ANY_MASK.sub(lambda token: _BLOT * len(token[0]), shown)
     masks: list[Mask] = []
     for kind, pattern in _PATTERNS.items():
         if not _NEEDED[kind].search(shown):

@@ -12,7 +12,6 @@ number, since among more texts more share two bigrams by chance.
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence, Sequence, Set
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 from builder.reviews import rare_pairs
 from builder.reviews.rare_pairs import SEVEN, TEN, Ints, Words, bigram_arrays, distinct, groups, ranges, scattered
 from builder.reviews.script import Script
-from builder.reviews.text import view
+from builder.reviews.text import NO_LETTER, view
 
 _MANY = 32
 """The texts of a smaller group are compared each with each."""
@@ -33,8 +32,6 @@ _LONG = 2000
 """Bigrams of a text whose pairs are too many to be looked up."""
 _WORDS, _WIDE = 4, 64
 """Numbers of 64 bits in a sketch, and in that of a text that is compared with many others."""
-_NO_LETTER = re.compile(r"[\W_]+")
-"""What is neither letter nor digit; as fast for a text as `str.isalnum` is for some of its characters."""
 _HELD = 1 << 10
 """Texts whose sets are kept for the next comparison."""
 
@@ -43,7 +40,7 @@ def normal(text: str, script: Script | None = None) -> str:
     """What is compared: the letters and digits of what is read of a text, in one script, width and case; the text
     itself where it has none. `script` is that of the text, where it is known.
     """
-    return _NO_LETTER.sub("", view(text, script=script).text.lower()) or text
+    return NO_LETTER.sub("", view(text, script=script).text.lower()) or text
 
 
 def bigrams(text: str) -> frozenset[str]:

@@ -98,9 +98,6 @@ class Provenance:
     confidence: float | None = None
 
 
-_BATCH = 1000
-
-
 def provenance(connection: sqlite3.Connection, review: int) -> dict[int, Provenance]:
     """Triplet id -> what is known of it, for the triplets of one review. The last source that tells a rule counts."""
     ids = review << BITS, review << BITS | HASH
@@ -139,61 +136,24 @@ def clear(connection: sqlite3.Connection) -> None:
 
 
 def add_rows(
-    connection: sqlite3.Connection, version: str, split: str, members: Sequence[tuple[int, Mapping[str, Any]]]
+    connection: sqlite3.Connection, version: str, split: str, ids: Iterable[int], rows: Iterable[Mapping[str, Any]]
 ) -> None:
-    """Write what a release says of reviews, given by row id with their rows, and of their triplets."""
-    add_reviews(
-        connection,
-        (
-            ReleasedReview(review, version, split, str(row["annotation"]), bool(row["unverified_negative"]))
-            for review, row in members
-        ),
-    )
-    add_triplets(
-        connection,
-        (
-            ReleasedTriplet(
-                review << BITS | int(triplet["id"].rpartition(":")[2], 16), version, split,
-                str(row["annotation"]), triplet["id"], triplet["confidence"], triplet["verdict"],
-                triplet["rules"][0] if triplet["rules"] else None,
-                triplet["aspect_category"], triplet["opinion_category"], " ".join(triplet["sources"]),
-            )
-            for review, row in members
-            for triplet in row["triplets"]
-        ),
-    )  # fmt: skip
-
-
-class RowWriter:
-    """Writes the rows of a release as they come, many at a time."""
-
-    def __init__(self, connection: sqlite3.Connection, version: str, reviews: Mapping[str, Iterable[int]]) -> None:
-        """`reviews`: the row ids of the reviews of each split, in the order of its rows."""
-        self._connection, self._version = connection, version
-        self._ids = {split: iter(ids) for split, ids in reviews.items()}
-        self._waiting: dict[str, list[tuple[int, Mapping[str, Any]]]] = {split: [] for split in reviews}
-        self._strange = 0
-
-    def take(self, split: str, row: Mapping[str, Any]) -> None:
-        """Add the next row of a split. One too many is counted: other checks say what is wrong with the files."""
-        waiting, review = self._waiting[split], next(self._ids[split], None)
-        if review is None:
-            self._strange += 1
-            return
-        waiting.append((review, row))
-        if len(waiting) == _BATCH:
-            self._write(split)
-
-    def end(self) -> None:
-        """Write what is left. Every review has had its row, and every row its review."""
-        assert not self._strange, f"{self._strange} rows are of no review"
-        for split, ids in self._ids.items():
-            self._write(split)
-            assert next(ids, None) is None, f"{split} has more reviews than rows"
-
-    def _write(self, split: str) -> None:
-        add_rows(self._connection, self._version, split, self._waiting[split])
-        self._waiting[split] = []
+    """Write what a release says of reviews, given by their row ids and as many rows, and of their triplets."""
+    for review, row in zip(ids, rows, strict=True):
+        annotation = str(row["annotation"])
+        add_reviews(connection, [ReleasedReview(review, version, split, annotation, bool(row["unverified_negative"]))])
+        add_triplets(
+            connection,
+            (
+                ReleasedTriplet(
+                    review << BITS | int(triplet["id"].rpartition(":")[2], 16), version, split, annotation,
+                    triplet["id"], triplet["confidence"], triplet["verdict"],
+                    triplet["rules"][0] if triplet["rules"] else None,
+                    triplet["aspect_category"], triplet["opinion_category"], " ".join(triplet["sources"]),
+                )
+                for triplet in row["triplets"]
+            ),
+        )  # fmt: skip
 
 
 def add_reviews(connection: sqlite3.Connection, rows: Iterable[ReleasedReview]) -> None:

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from builder.core.records import Review, Token
+from builder.core.records import SPLITS, Review, Token
 from builder.store import queries, search
 from builder.store.queries import read_value
 
@@ -31,14 +31,14 @@ def insert(connection: sqlite3.Connection, rows: Iterable[NewReview]) -> None:
     queries.insert(connection, "reviews", columns, rows)
 
 
-def set_groups(connection: sqlite3.Connection, groups: Iterable[tuple[str, str]]) -> None:
-    """`groups` of (group, key of a stored review)."""
-    connection.executemany("INSERT INTO review_groups (review, name) SELECT id, ? FROM reviews WHERE key = ?", groups)
+def set_groups(connection: sqlite3.Connection, groups: Iterable[tuple[int, str]]) -> None:
+    """`groups` of (id of a review, group)."""
+    queries.insert(connection, "review_groups", "review, name", groups)
 
 
-def set_dates(connection: sqlite3.Connection, dates: Iterable[tuple[str, str]]) -> None:
-    """`dates` of (YYYY-MM-DD or YYYY-MM, key of a stored review)."""
-    connection.executemany("INSERT INTO review_dates (review, date) SELECT id, ? FROM reviews WHERE key = ?", dates)
+def set_dates(connection: sqlite3.Connection, dates: Iterable[tuple[int, str]]) -> None:
+    """`dates` of (id of a review, YYYY-MM-DD or YYYY-MM)."""
+    queries.insert(connection, "review_dates", "review, date", dates)
 
 
 def set_columns(connection: sqlite3.Connection, cells: Iterable[tuple[int, str, str]]) -> None:
@@ -231,7 +231,7 @@ def ingest_counts(connection: sqlite3.Connection) -> dict[str, int | float | str
     stored, distinct = read_value(connection, "SELECT count(*) FROM reviews"), count(connection)
     sizes = {
         split: read_value(connection, "SELECT count(*) FROM reviews WHERE duplicate_of IS NULL AND split = ?", (split,))
-        for split in ("train", "valid", "test")
+        for split in SPLITS
     }
     counts = {"rows": stored + rejected, "rejected": rejected, "duplicates": stored - distinct, "reviews": distinct}
     return counts | sizes

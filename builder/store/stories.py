@@ -39,13 +39,11 @@ def outcomes(connection: sqlite3.Connection, review: int) -> dict[int, Outcome]:
     known = [i for (i,) in connection.execute("SELECT id FROM triplets WHERE id BETWEEN ? AND ?", ids)]
     last = runs.last_release(connection)
     if last is None:
-        return dict.fromkeys(
-            known, Outcome(None, "this build is not released yet; `builder versions release` does that")
-        )
+        unknown = Outcome(None, "this build is not released yet; `builder versions release` does that")
+        return dict.fromkeys(known, unknown)
     if read_value(connection, "SELECT 1 FROM released LIMIT 1") is None:
-        return dict.fromkeys(
-            known, Outcome(None, f"v{last[0]} keeps no list of its triplets here; `builder resume` makes one")
-        )
+        unknown = Outcome(None, f"v{last[0]} keeps no list of its triplets here; `builder resume` makes one")
+        return dict.fromkeys(known, unknown)
     stale = "release" not in runs.runs(connection)
     due = "this build has changed since" if stale else "its builder did not keep why"
     text = f"not in v{last[0]}, and {due}; `builder resume` goes on"

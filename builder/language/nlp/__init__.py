@@ -13,7 +13,7 @@ from typing import Protocol
 from builder.core.errors import ConfigError
 from builder.core.records import Token
 
-__all__ = ["BACKENDS", "Backend", "load", "signature"]
+__all__ = ["BACKENDS", "Backend", "load"]
 
 
 class Backend(Protocol):
@@ -64,12 +64,3 @@ def load(name: str, words: Mapping[str, str], models: Path | None = None, device
             + ("; models of your own: `builder model nlp train`" if name == "hub" else ""),
         )
     return BACKENDS[name](words, models, device)
-
-
-def signature(name: str, words: Mapping[str, str], models: Path | None = None) -> str:
-    """The signature of the backend that `load` gives. The embedded one has it without loading its parser."""
-    if name != "embedded":
-        return load(name, words, models, "cpu").signature
-    from builder.language.nlp import embedded
-
-    return embedded.signature(words, models)

@@ -28,7 +28,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from pickle import UnpicklingError
 from types import ModuleType
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from builder.core.errors import ConfigError, ModelError, ResourceError, install_command
 from builder.core.files import digest_file
@@ -44,32 +44,14 @@ _LANGUAGE = "zh-hant"
 _PROCESSORS = {"tokenize": "default", "pos": "default", "lemma": "identity", "depparse": "default"}
 
 
-class StanzaWord(Protocol):
-    """A word of stanza's: `head` counts from 1, 0 is the root."""
-
-    text: str
-    head: int
-    deprel: str
-
-
-class StanzaSentence(Protocol):
-    """A sentence of stanza's."""
-
-    words: list[StanzaWord]
-
-
-class StanzaDocument(Protocol):
-    """A document of stanza's."""
-
-    sentences: list[StanzaSentence]
-
-
 @dataclass(frozen=True, slots=True)
 class StanzaParser:
-    """A `features.TreeParser`; `signature` names the version and the model files."""
+    """A `features.TreeParser`; `signature` names the version and the model files. `pipeline` makes a document of
+    stanza's.
+    """
 
     signature: str
-    pipeline: Callable[[list[list[str]]], StanzaDocument]
+    pipeline: Callable[[list[list[str]]], Any]
     labels: Labels
 
     def parse(self, units: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[tuple[list[int], list[str]]]:
@@ -81,8 +63,10 @@ class StanzaParser:
         return [tree(sentence, self.labels) for sentence in sentences]
 
 
-def tree(sentence: StanzaSentence, labels: Labels) -> tuple[list[int], list[str]]:
-    """0-based heads (-1 is the root) and UD v1 relations. Only the root is called root, whatever a model says."""
+def tree(sentence: Any, labels: Labels) -> tuple[list[int], list[str]]:
+    """0-based heads (-1 is the root) and UD v1 relations of a sentence of stanza's, whose words have a `text`, a `head`
+    from 1 (0 is the root) and a `deprel`. Only the root is called root, whatever a model says.
+    """
     heads = [word.head - 1 for word in sentence.words]
     rels = ["root" if word.head == 0 else labels.ours("ud2", word.deprel, word.text) for word in sentence.words]
     return heads, ["dep" if head >= 0 and rel == "root" else rel for head, rel in zip(heads, rels, strict=True)]

@@ -18,7 +18,6 @@ Sinica's treebank gives each tag.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -27,8 +26,10 @@ from random import Random
 from types import MappingProxyType
 
 from builder.core.errors import InputError, ResourceError
+from builder.core.files import digest_file, read_text
 from builder.core.wording import counted
 from builder.language.lexicon.packs import data_dir
+from builder.language.lexicon.tsv_rows import read_rows
 
 # ---- Sentences of a treebank
 
@@ -51,13 +52,7 @@ class TreebankSentence:
 
 def read(path: Path) -> list[TreebankSentence]:
     """All sentences of a CoNLL-U file; an InputError names the file and line that is broken."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"cannot read the treebank: {error}", where=str(path), fix="give a CoNLL-U file in UTF-8"
-        ) from error
-    return list(_sentences(text, str(path)))
+    return list(_sentences(read_text(path, "give a CoNLL-U file in UTF-8"), str(path)))
 
 
 def _sentences(text: str, name: str) -> Iterator[TreebankSentence]:
@@ -157,7 +152,6 @@ def review_like(sentence: TreebankSentence, random: Random) -> TreebankSentence:
 # ---- Foreign labels
 
 SCHEMES = ("ckip-pos", "ud2", "stanford")
-HEADER = ("scheme", "label", "ours", "note")
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,33 +190,15 @@ class Labels:
 
 
 def load_labels(path: Path | None = None) -> Labels:
-    """Read the table. ResourceError with file:line on a broken row, an unknown scheme, or a label listed twice."""
+    """Read the table: scheme, label, ours, note. ResourceError with file:line on a broken row, an unknown scheme, or a
+    label listed twice.
+    """
     path = path or data_dir("rules") / "labels.tsv"
-    try:
-        content = path.read_bytes()
-        lines = content.decode("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ResourceError(f"cannot be read: {error}", where=str(path)) from error
-    if not lines or tuple(lines[0].split("\t")) != HEADER:
-        raise ResourceError(
-            "the first line is not the header", where=f"{path}:1", fix=f"write {' '.join(HEADER)}, separated by tabs"
-        )
     table: dict[tuple[str, str], str] = {}
-    for number, line in enumerate(lines[1:], 2):
-        if line.strip() and not line.startswith("#"):
-            scheme, label, ours = _read_label(line, f"{path}:{number}")
-            if (scheme, label) in table:
-                raise ResourceError(f"{scheme} {label!r} is listed already", where=f"{path}:{number}", fix="keep one")
-            table[scheme, label] = ours
-    return Labels(MappingProxyType(table), hashlib.sha256(content).hexdigest()[:12], str(path))
-
-
-def _read_label(line: str, where: str) -> tuple[str, str, str]:
-    cells = line.split("\t")
-    if len(cells) != len(HEADER) or not all(cell and cell == cell.strip() for cell in cells):
-        raise ResourceError(
-            f"{counted(len(cells), 'cell')} where {len(HEADER)} are due, or a blank one: {line!r}", where=where
-        )
-    if cells[0] not in SCHEMES:
-        raise ResourceError(f"unknown scheme {cells[0]!r}", where=where, fix=f"known: {', '.join(SCHEMES)}")
-    return cells[0], cells[1], cells[2]
+    for (scheme, label, ours, _), where in read_rows(path, 4):
+        if scheme not in SCHEMES:
+            raise ResourceError(f"unknown scheme {scheme!r}", where=where, fix=f"known: {', '.join(SCHEMES)}")
+        if (scheme, label) in table:
+            raise ResourceError(f"{scheme} {label!r} is listed already", where=where, fix="keep one")
+        table[scheme, label] = ours
+    return Labels(MappingProxyType(table), digest_file(path)[:12], str(path))

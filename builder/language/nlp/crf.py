@@ -10,7 +10,7 @@ Best labellings of many chains at once, for the segmenter: max-marginals and Vit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
@@ -269,9 +269,9 @@ def save(crf: Crf, path: Path) -> None:
     from safetensors.numpy import save_file
 
     tensors: dict[str, npt.NDArray[np.generic]] = {"transitions": crf.transitions.astype(np.float16)}
-    tensors["tags"] = _pack(crf.tags)
+    tensors["tags"] = pack(crf.tags)
     for name, rows in crf.rows.items():
-        tensors[f"atoms.{name}"] = _pack(tuple(rows))
+        tensors[f"atoms.{name}"] = pack(rows)
         for offset in WINDOWS[name]:
             table = crf.tables[name, offset]
             row, column = np.nonzero(table)
@@ -290,12 +290,12 @@ def load(path: Path) -> Crf:
 
     try:
         tensors = load_file(str(path))
-        tags = _unpack(tensors["tags"])
+        tags = tuple(unpack(tensors["tags"]))
         width = 4 * len(tags)
         transitions = tensors["transitions"].astype(np.float32)
         if transitions.shape != (width, width) or not 0 < width <= _MOST_LABELS:
             raise ValueError("it claims other tags than its weights have")
-        rows = {name: {atom: i for i, atom in enumerate(_unpack(tensors[f"atoms.{name}"]), 1)} for name in WINDOWS}
+        rows = {name: {atom: i for i, atom in enumerate(unpack(tensors[f"atoms.{name}"]), 1)} for name in WINDOWS}
         tables = {
             (name, offset): _table(tensors, f"{name}.{offset}", (len(rows[name]) + 1, width))
             for name, offsets in WINDOWS.items()
@@ -319,10 +319,14 @@ def _table(tensors: Mapping[str, npt.NDArray[np.generic]], key: str, shape: tupl
     return table
 
 
-def _pack(strings: Sequence[str]) -> npt.NDArray[np.uint8]:
+def pack(strings: Iterable[str]) -> npt.NDArray[np.uint8]:
+    """Strings as a row of bytes, which a file of weights can hold."""
     return np.frombuffer("\x00".join(strings).encode("utf-8"), np.uint8)
 
 
-def _unpack(packed: npt.NDArray[np.generic]) -> tuple[str, ...]:
+def unpack(packed: npt.NDArray[np.generic]) -> list[str]:
+    """What `pack` was given; ValueError for what is no such row."""
+    if packed.dtype != np.uint8 or packed.ndim != 1:
+        raise ValueError("a text is not a row of bytes")
     text = packed.tobytes().decode("utf-8")
-    return tuple(text.split("\x00")) if text else ()
+    return text.split("\x00") if text else []

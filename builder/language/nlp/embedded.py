@@ -53,7 +53,10 @@ class Embedded:
     @property
     def signature(self) -> str:
         """Name, digests of the model files and of the user's words; made when asked for: it sorts all words."""
-        return _sign(self.given, self.digests)
+        user_words = "\n".join(f"{word}\t{tag}" for word, tag in sorted(self.given.items()))
+        parts = [f"{name.split('.')[0]}={digest[:12]}" for name, digest in self.digests.items()]
+        parts += [f"words={hashlib.sha256(user_words.encode()).hexdigest()[:12]}", f"rjieba={version('rjieba')}"]
+        return " ".join([_VERSION, *parts])
 
     def annotate(self, texts: Sequence[str]) -> list[tuple[Token, ...]]:
         """Tokens of each text: they tile it, heads are token indices in the text, every unit has one root."""
@@ -95,13 +98,18 @@ class Segmenter:
         """(start, end, tag) of the words of each text, those that `Embedded` finds; what is whitespace stands between
         them.
         """
+        for chains in self.tag_chains(texts):
+            yield [word for words in chains for word in words]
+
+    def tag_chains(self, texts: Sequence[str]) -> Iterator[list[list[tuple[int, int, str]]]]:
+        """The same, those of each stretch without whitespace apart."""
         for first in range(0, len(texts), _BLOCK_TEXTS):
             block = texts[first : first + _BLOCK_TEXTS]
             pieces = [[piece for piece in _pieces(text) if not piece[3]] for text in block]
             chains = [text[a:b] for text, own in zip(block, pieces, strict=True) for a, b, *_ in own]
-            words = iter(_words(self.model, self.words, chains))
+            words, tags = iter(_words(self.model, self.words, chains)), self.model.tags
             for own in pieces:
-                yield [(start + a, start + b, self.model.tags[tag]) for start, *_ in own for a, b, tag in next(words)]
+                yield [[(start + a, start + b, tags[tag]) for a, b, tag in next(words)] for start, *_ in own]
 
     def cut(self, texts: Sequence[str]) -> list[list[Span]]:
         """The words of each text."""
@@ -111,17 +119,6 @@ class Segmenter:
         """The nouns of each text, tagged by the segmenter alone."""
         tagged = zip(texts, self.tag(texts), strict=True)
         return [[text[start:end] for start, end, tag in words if tag in _NOUNS] for text, words in tagged]
-
-
-def segmented(segmenter: crf.Crf, words: Mapping[str, str], texts: Sequence[str]) -> Iterator[list[str]]:
-    """The words of every sentence of the texts as the backend would cut them; for training."""
-    known = Words.of(words)
-    for first in range(0, len(texts), 1000):
-        block = texts[first : first + 1000]
-        pieces = [(text, piece) for text in block for piece in _pieces(text) if not piece[3]]
-        cut = _words(segmenter, known, [text[a:b] for text, (a, b, *_) in pieces])
-        for (text, (start, *_)), chain in zip(pieces, cut, strict=True):
-            yield [text[start + a : start + b] for a, b, _ in chain]
 
 
 def _words(segmenter: crf.Crf, words: Words, chains: Sequence[str]) -> list[list[tuple[int, int, int]]]:
@@ -186,27 +183,10 @@ def load(words: Mapping[str, str], models: Path | None = None) -> Embedded:
     return Embedded(digests, words, segmenter.model, parser.load(folder / FILES[1]), segmenter.words)
 
 
-def signature(words: Mapping[str, str], models: Path | None = None) -> str:
-    """The signature of what `load` would load, in a tenth of its time: without the parser. Words are checked, too."""
-    folder = models or MODELS
-    digests = _verified(folder)
-    if words:
-        _segmenter(words, folder)
-    return _sign(words, digests)
-
-
-def _sign(words: Mapping[str, str], digests: Mapping[str, str]) -> str:
-    user_words = "\n".join(f"{word}\t{tag}" for word, tag in sorted(words.items()))
-    parts = [f"{name.split('.')[0]}={digest[:12]}" for name, digest in digests.items()]
-    parts += [f"words={hashlib.sha256(user_words.encode()).hexdigest()[:12]}", f"rjieba={version('rjieba')}"]
-    return " ".join([_VERSION, *parts])
-
-
-def load_segmenter(words: Mapping[str, str], models: Path | None = None) -> Segmenter:
+def load_segmenter(words: Mapping[str, str]) -> Segmenter:
     """What cuts texts into words, with the user's words; ConfigError for a word that it cannot have."""
-    folder = models or MODELS
-    _verified(folder)
-    return _segmenter(words, folder)
+    _verified(MODELS)
+    return _segmenter(words, MODELS)
 
 
 def _segmenter(words: Mapping[str, str], folder: Path) -> Segmenter:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Protocol
 
@@ -36,6 +37,7 @@ WINDOWS: dict[str, tuple[int, ...]] = {
 _FOLD = str.maketrans("，。！？：；（）～“”‘’．﹐〔〕【】—", ",.!?:;()~「」''.,()()-")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _TYPES = (
+    (".", re.compile("\n")),
     ("H", re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")),
     ("D", re.compile(r"[0-9０-９]")),
     ("N", re.compile("[〇零]")),
@@ -45,7 +47,6 @@ _TYPES = (
     ("P", re.compile(r"[^\w\s]")),
 )
 _NUMERALS = frozenset("一二三四五六七八九十百千萬億兩半幾")
-_type_of: dict[str, str] = {"\n": "."}
 
 
 def fold(text: str) -> str:
@@ -53,14 +54,14 @@ def fold(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text.translate(_FOLD))
 
 
+@lru_cache(maxsize=50_000)
 def char_type(char: str) -> str:
-    """The kind of a character: H Han, D digit, N numeral, L Latin, Z bopomofo, K kana, P mark, O any other."""
-    kind = _type_of.get(char)
-    if kind is None:
-        kind = "N" if char in _NUMERALS else next((name for name, pattern in _TYPES if pattern.match(char)), "O")
-        if len(_type_of) < 50_000:
-            _type_of[char] = kind
-    return kind
+    """The kind of a character: H Han, D digit, N numeral, L Latin, Z bopomofo, K kana, P mark, O any other; . is what
+    stands between chains.
+    """
+    if char in _NUMERALS:
+        return "N"
+    return next((name for name, pattern in _TYPES if pattern.match(char)), "O")
 
 
 def lay_out(chains: Sequence[str]) -> tuple[str, list[int]]:

@@ -12,7 +12,7 @@ Valid trees from arc scores: the best head of every word, repaired only where th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -23,6 +23,7 @@ import numpy.typing as npt
 from builder.core.errors import ResourceError
 from builder.core.machine import one_thread
 from builder.language.nlp.biaffine import Floats, Ints, Network, Weights
+from builder.language.nlp.crf import pack, unpack
 from builder.language.nlp.features import fold
 
 _OUT = np.float32(-1e9)
@@ -284,21 +285,10 @@ def save(parser: Parser, path: Path) -> None:
         f"net.{name}": np.ascontiguousarray(value.astype(np.float16)) for name, value in parser.weights.items()
     }
     for name in _STRINGS:
-        strings: Iterable[str] = getattr(parser.vocabulary, name)
-        tensors[f"strings.{name}"] = _pack("\x00".join(strings))
+        tensors[f"strings.{name}"] = pack(getattr(parser.vocabulary, name))
     # As a tensor, for the order of safetensors metadata changes from run to run: the same training, the same bytes.
-    tensors["shape"] = _pack(json.dumps(asdict(parser.shape)))
+    tensors["shape"] = pack([json.dumps(asdict(parser.shape))])
     save_file(tensors, str(path))
-
-
-def _pack(text: str) -> npt.NDArray[np.uint8]:
-    return np.frombuffer(text.encode("utf-8"), np.uint8)
-
-
-def _unpack(packed: npt.NDArray[np.generic]) -> str:
-    if packed.dtype != np.uint8 or packed.ndim != 1:
-        raise ValueError("a text is not a row of bytes")
-    return packed.tobytes().decode("utf-8")
 
 
 def load(path: Path) -> Parser:
@@ -308,9 +298,8 @@ def load(path: Path) -> Parser:
 
     try:
         tensors = load_file(str(path))
-        shape = ParserShape(**json.loads(_unpack(tensors["shape"])))
-        packed = {name: _unpack(tensors[f"strings.{name}"]) for name in _STRINGS}
-        strings = {name: text.split("\x00") if text else [] for name, text in packed.items()}
+        shape = ParserShape(**json.loads(unpack(tensors["shape"])[0]))
+        strings = {name: unpack(tensors[f"strings.{name}"]) for name in _STRINGS}
         halves = {name[4:]: value for name, value in tensors.items() if name.startswith("net.")}
         _require_same_sizes(shape, strings, halves)
         weights = {name: value.astype(np.float32) for name, value in halves.items()}

@@ -166,7 +166,9 @@ def train(
     tags = cross_tagged(trees, seed, folds, iterations // 2)
     say("word vectors")
     texts = [line for path in files.raw for line in path.read_text(encoding="utf-8").split("\n")]
-    shown = [*embedded.segmented(segmenter, files.words, texts), *(list(sentence.words) for sentence in trees)]
+    chains = zip(texts, embedded.Segmenter(segmenter, Words.of(files.words)).tag_chains(texts), strict=True)
+    shown = [[text[start:end] for start, end, _ in words] for text, own in chains for words in own]
+    shown += [list(sentence.words) for sentence in trees]
     vectors = word_vectors(
         [[fold(word.lower()) for word in sentence] for sentence in shown], _VECTOR_SIZE, _VECTORS, 6, seed
     )

@@ -241,4 +241,4 @@ def _store(connection: Any, version: str, split: str, batch: list[ReviewRow]) ->
         for triplet in row["triplets"]
     ]
     browse.restore(connection, restored)
-    released.add_rows(connection, version, split, [(ids[row["id"]], row) for row in batch])
+    released.add_rows(connection, version, split, (ids[row["id"]] for row in batch), batch)

@@ -28,7 +28,7 @@ def run(context: Context) -> runs.Counts:
     """Annotate every review that has no annotation by this backend yet; the number of reviews."""
     connection, config = context.connection, context.config
     models = Path(config.annotate.models) if config.annotate.models else None
-    signature = nlp.signature(config.annotate.backend, context.lexicon.words(), models)
+    signature = nlp.load(config.annotate.backend, context.lexicon.words(), models, "cpu").signature
     backend = _begin(context, signature)
     at = reviews.annotated_to(connection)
     folder = Parcel.of(models) if models else None

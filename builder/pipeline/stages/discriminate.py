@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING
 
 from builder.core.errors import ModelError
 from builder.core.progress import ModelBar
+from builder.core.records import SPLITS
 from builder.learning.task import DiscriminatorConfig, Example, Judge, JudgedReview
 from builder.models import kinds
 from builder.pipeline import judging, predictions
 from builder.pipeline.context import Context
-from builder.pipeline.judging import KnownVerdicts, list_examples, stream_examples
+from builder.pipeline.judging import KnownVerdicts, list_examples, stream_split
 from builder.pipeline.predictions import save_proposals
 from builder.store import db, reviews, runs, triplets
 
@@ -48,7 +49,7 @@ def _run_without_judge(context: Context) -> runs.Counts:
 
 
 def _run_shipped_model(context: Context, model: Path) -> runs.Counts:
-    """Judge all triplets of the rules by the shipped model, and keep what it proposes beside them.
+    """Have the shipped model read every review: judge the rules' triplets, and keep what it proposes beside them.
 
     Labels of the user do not tune it; they calibrate its confidence.
     """
@@ -61,14 +62,13 @@ def _run_shipped_model(context: Context, model: Path) -> runs.Counts:
     source = -1
 
     def read() -> Iterator[tuple[Example, list[Proposal]]]:
-        sizes = {split: reviews.characters(connection, split, rules) for split in ("train", "valid", "test")}
+        sizes = {split: reviews.characters(connection, split) for split in SPLITS}
         before = 0
         for split, size in sizes.items():
             progress = predictions.CharacterProgress(shown, sum(sizes.values()), before)
             before += size
             ask = partial(predictions.score, context, judge, folder, progress)
-            stored = stream_examples(context, triplets.proposed(connection, rules, split))
-            pairs = ((example, (example, ids)) for example, ids in stored)
+            pairs = ((example, (example, ids)) for example, ids in stream_split(context, split, rules))
             for (example, ids), (shares, proposals) in predictions.answer_pairs(pairs, ask):
                 verdicts = zip(ids, judge.verdicts(shares), strict=True)
                 rows = [(triplet, label, round(score, 6)) for triplet, (label, score) in verdicts]
@@ -110,7 +110,7 @@ def _run_classifier(context: Context) -> runs.Counts:
     with db.atomic(connection):
         triplets.drop_sources(connection, "discriminator")
         source = triplets.source(connection, judging.NAME, "discriminator", judge.digest)
-        for split in ("train", "valid", "test"):
+        for split in SPLITS:
             progress = predictions.CharacterProgress(shown, reviews.characters(connection, split, rules))
             proposed = triplets.proposed(connection, rules, split)
             judging.judge_stored(context, judge, source, proposed, progress, known)

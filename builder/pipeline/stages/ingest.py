@@ -26,7 +26,7 @@ from builder.reviews import sources
 from builder.reviews.assignment import norm_hash
 from builder.reviews.near_duplicates import normal
 from builder.reviews.script import HAN, find_other_language, language_tag, script_of
-from builder.reviews.sources.cells import RawReview, RejectedRow
+from builder.reviews.sources.cells import RawReview, RejectedRow, Row
 from builder.reviews.sources.opening import one_line, storable
 from builder.reviews.text import read_part
 from builder.store import db, reviews, runs, search
@@ -38,7 +38,6 @@ _ROWS, _CHARACTERS = 2_000, 200_000
 """Of a worker's task: so many rows, and fewer where they are long, for the search takes 50 bytes of a character."""
 NUMBERED = "review-"
 """What stands before the number of a row that has no id."""
-RawRow = RawReview | RejectedRow
 _Settings = tuple[str, int]
 
 
@@ -62,14 +61,14 @@ class UnusableRow(NamedTuple):
     raw: str
 
 
-def make_job(name: str, max_chars: int) -> Job[_Settings, list[RawRow], list[IngestRow | UnusableRow]]:
+def make_job(name: str, max_chars: int) -> Job[_Settings, list[Row], list[IngestRow | UnusableRow]]:
     """The job for a file of this name."""
     return Job(_prepare, (storable(name), max_chars), _read)
 
 
-def make_tasks(rows: Iterable[RawRow]) -> Iterator[list[RawRow]]:
+def make_tasks(rows: Iterable[Row]) -> Iterator[list[Row]]:
     """Rows by the task."""
-    task: list[RawRow] = []
+    task: list[Row] = []
     characters = 0
     for row in rows:
         task.append(row)
@@ -81,7 +80,7 @@ def make_tasks(rows: Iterable[RawRow]) -> Iterator[list[RawRow]]:
         yield task
 
 
-def find_fault(row: RawRow, max_chars: int) -> UnusableRow | None:
+def find_fault(row: Row, max_chars: int) -> UnusableRow | None:
     """Why a row cannot be used, or None."""
     if isinstance(row, RejectedRow):
         return UnusableRow(row.row, row.reason, row.detail, row.raw)
@@ -104,12 +103,12 @@ def _prepare(name: str, max_chars: int) -> _Settings:
     return name, max_chars
 
 
-def _read(settings: _Settings, task: list[RawRow]) -> list[IngestRow | UnusableRow]:
+def _read(settings: _Settings, task: list[Row]) -> list[IngestRow | UnusableRow]:
     name, max_chars = settings
     return [_make_row(row, name, max_chars) for row in task]
 
 
-def _make_row(row: RawRow, name: str, max_chars: int) -> IngestRow | UnusableRow:
+def _make_row(row: Row, name: str, max_chars: int) -> IngestRow | UnusableRow:
     if fault := find_fault(row, max_chars):
         return fault
     assert isinstance(row, RawReview)
@@ -201,22 +200,20 @@ def _write(context: Context, rows: Sequence[IngestRow], stored: StoredTexts) -> 
     """Write some reviews. A key that is taken gets the row's number: no review is lost to a careless id column."""
     connection = context.connection
     taken = set(reviews.ids(connection, [row.review[0] for row in rows]))
-    batch: list[reviews.NewReview] = []
+    keys: list[str] = []
     for row in rows:
-        key = row.review[0] if row.review[0] not in taken else _free_key(context, row.review, taken)
-        taken.add(key)
-        batch.append((key, *row.review[1:]))
-    reviews.insert(connection, batch)
-    keys = [review[0] for review in batch]
-    reviews.set_groups(connection, [(row.group, key) for row, key in zip(rows, keys, strict=True) if row.group])
-    reviews.set_dates(connection, [(row.date, key) for row, key in zip(rows, keys, strict=True) if row.date])
-    ids = reviews.ids(connection, keys)
-    names = context.config.input.keep_columns
-    kept = ((ids[key], zip(names, row.kept, strict=True)) for row, key in zip(rows, keys, strict=True))
-    reviews.set_columns(connection, ((i, name, value) for i, cells in kept for name, value in cells if value))
-    search.add(connection, ((ids[key], row.tokens) for row, key in zip(rows, keys, strict=True)))
-    for row, key in zip(rows, keys, strict=True):
-        stored.append(ids[key], row.normal)
+        keys.append(row.review[0] if row.review[0] not in taken else _free_key(context, row.review, taken))
+        taken.add(keys[-1])
+    reviews.insert(connection, ((key, *row.review[1:]) for key, row in zip(keys, rows, strict=True)))
+    ids, names = reviews.ids(connection, keys), context.config.input.keep_columns
+    by_id = [(ids[key], row) for key, row in zip(keys, rows, strict=True)]
+    reviews.set_groups(connection, ((i, row.group) for i, row in by_id if row.group))
+    reviews.set_dates(connection, ((i, row.date) for i, row in by_id if row.date))
+    cells = ((i, *cell) for i, row in by_id for cell in zip(names, row.kept, strict=True))
+    reviews.set_columns(connection, ((i, name, value) for i, name, value in cells if value))
+    search.add(connection, ((i, row.tokens) for i, row in by_id))
+    for i, row in by_id:
+        stored.append(i, row.normal)
 
 
 def _free_key(context: Context, row: reviews.NewReview, taken: set[str]) -> str:

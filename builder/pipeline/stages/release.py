@@ -46,16 +46,12 @@ def _release(context: Context, folder: Path) -> runs.Counts:
     connection = context.connection
     with db.atomic(connection):
         released.clear(connection)
-        writer = released.RowWriter(connection, version, {name: draft.released_ids() for name, draft in drafts.items()})
-        if unchanged := target.exists():
-            for name in drafts:
-                for row in rows(target, name):
-                    writer.take(name, row)
-        else:
+        if not (unchanged := target.exists()):
             apart = {name: draft.digest() for name, draft in drafts.items()}
             with crew_of_this_machine(context) as crew:
-                package.write(folder, target, files, crew, apart, writer.take)
-        writer.end()
+                package.write(folder, target, files, crew, apart)
+        for name, draft in drafts.items():
+            released.add_rows(connection, version, name, draft.released_ids(), rows(target, name))
         released.set_public_ids(connection, context.config.release.ids == "hash")
         for stage in ("release", drops.STAGE):
             reviews.clear_rejected(connection, stage)

@@ -15,15 +15,14 @@ holds the rules' triplets, and they carry none.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, cast
 
 from builder.core.errors import ModelError
 from builder.core.progress import ModelBar
-from builder.core.records import Polarity, Review, Triplet, Verdict
+from builder.core.records import SPLITS, Polarity, Review, Triplet, Verdict
 from builder.core.settings import VARIANTS
 from builder.engine import Doc, make_engine
 from builder.engine.reader import restored, review_view, to_text, to_view
@@ -35,24 +34,23 @@ from builder.pipeline import judging, layers, predictions, rounds
 from builder.pipeline.context import Context
 from builder.pipeline.judging import join_rows
 from builder.pipeline.layers import is_pool, read_taught_labels
-from builder.pipeline.predictions import load_proposals
+from builder.pipeline.predictions import read_proposals
 from builder.reviews.text import View
 from builder.store import db, pool_labels, released, reviews, runs, triplets
 from builder.store.triplets import JudgedTriplet
 
 if TYPE_CHECKING:
     from builder.models.shipped import ShippedModel
-    from builder.models.text_reading import Proposal
 
 # ---- Variant E
 
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """What variant E holds beside the rules' triplets: the model's verdicts, and the scores of its own, by id."""
+    """What variant E holds beside the rules' triplets: the model's verdicts by id, and the ids of its own."""
 
-    verdicts: dict[rounds.TripletPlace, tuple[Verdict | None, float]] = field(default_factory=dict)
-    alone: dict[int, float] = field(default_factory=dict)
+    verdicts: dict[int, tuple[Verdict | None, float]] = field(default_factory=dict)
+    alone: set[int] = field(default_factory=set)
 
 
 def run_round(context: Context, judge: Judge | None) -> None:
@@ -68,30 +66,33 @@ def run_round(context: Context, judge: Judge | None) -> None:
     additions = Additions()
     rows: Iterator[tuple[int, Triplet]] | None = None
     if model is not None:
-        rows = chain.from_iterable(_agreed_triplets(context, model, split, shown, additions) for split in rounds.SPLITS)
-    result = rounds.RoundResult("E", 0, digest, rows, None, additions.verdicts)
-    rate = partial(_rate_confidence, context, model=model, alone=additions.alone)
-    rounds.finish_round(context, judge, result, None, started, shown, rate)
+        rows = _agreed_triplets(context, model, shown, additions)
+    result = rounds.RoundResult("E", 0, digest, rows, None)
+    rate = partial(_rate_confidence, context, model=model, additions=additions)
+    rounds.finish_round(context, None, result, None, started, shown, rate)
 
 
-def _rate_confidence(context: Context, source: int, model: ShippedModel | None, alone: Mapping[int, float]) -> None:
-    """Make calibrated confidences of the verdicts. `alone`: the score of each triplet of the model alone."""
+def _rate_confidence(context: Context, source: int, model: ShippedModel | None, additions: Additions) -> None:
+    """Write the verdicts on what was added, and make calibrated confidences of all."""
+    connection = context.connection
     if model is None:
-        released.rate(context.connection, judging.NAME, None)
+        released.rate(connection, judging.NAME, None)
         return
-    calibration = _fit_calibration(context, source, model, alone)
+    verdicts = ((i, label, score) for i, (label, score) in additions.verdicts.items())
+    triplets.judge(connection, triplets.require_source(connection, judging.NAME), verdicts)
+    calibration = _fit_calibration(context, source, model, additions.alone)
 
     def rate(score: float, rule: str, polarity: Polarity) -> float:
         return calibration.rate(model.limits.place(score, rule, polarity), score)
 
-    released.rate(context.connection, judging.NAME, rate)
-    by_model = {triplet: calibration.rate("model", score) for triplet, score in alone.items()}
-    released.set_chances(context.connection, judging.NAME, by_model)
+    released.rate(connection, judging.NAME, rate)
+    by_model = {i: calibration.rate("model", additions.verdicts[i][1]) for i in additions.alone}
+    released.set_chances(connection, judging.NAME, by_model)
     save_calibration(calibration, context.models / judging.SHIPPED)
 
 
 def _agreed_triplets(
-    context: Context, model: ShippedModel, split: str, shown: ModelBar, additions: Additions
+    context: Context, model: ShippedModel, shown: ModelBar, additions: Additions
 ) -> Iterator[tuple[int, Triplet]]:
     """The triplets that rules and model agree on, in offsets of the stored text.
 
@@ -104,27 +105,20 @@ def _agreed_triplets(
     connection = context.connection
     rules, judge = (triplets.require_source(connection, name) for name in ("rules", judging.NAME))
     engine = make_engine(context.lexicon, context.rules, context.config.rules.convention)
-    judged_reviews = join_rows(
-        reviews.in_split(connection, split),
-        triplets.judged(connection, rules, judge, split),
-        lambda verdict: verdict.stored.review,
-    )
 
     def items() -> Iterator[tuple[Example, tuple[Review, View, list[JudgedTriplet]]]]:
-        for review, verdicts in judged_reviews:
-            text_view = review_view(review, context.lexicon.variants)
-            yield Example(review.key, text_view.text, ()), (review, text_view, verdicts)
+        for split in SPLITS:
+            judged = triplets.judged(connection, rules, judge, split)
+            in_split = reviews.in_split(connection, split)
+            for review, verdicts in join_rows(in_split, judged, lambda verdict: verdict.stored.review):
+                text_view = review_view(review, context.lexicon.variants)
+                yield Example(review.key, text_view.text, ()), (review, text_view, verdicts)
 
-    progress = predictions.CharacterProgress(shown, reviews.characters(connection, split))
-    folder = context.models / judging.SHIPPED
-    kept = load_proposals(folder, model.digest)
-
-    def propose(asked: Iterator[Example]) -> Iterator[list[Proposal]]:
-        return (proposals for _, proposals in predictions.score(context, model, folder, progress, asked))
-
-    for (review, text_view, verdicts), proposals in predictions.answer_pairs(
-        items(), partial(kept.answer, ask=propose)
-    ):
+    done, characters = 0, sum(reviews.characters(connection, split) for split in SPLITS)
+    kept = partial(read_proposals, context.models / judging.SHIPPED, model.digest)
+    for (review, text_view, verdicts), proposals in predictions.answer_pairs(items(), kept):
+        done += len(review.text)
+        shown(done, characters, "joining")
         pairs = [
             (moved, judging.place(model.limits, verdict) != "rejected")
             for verdict in verdicts
@@ -141,14 +135,15 @@ def _agreed_triplets(
         ):
             stated = to_text(triplet, text_view, review.text)
             if triplet.key not in ruled:
-                verdict = model.verdicts(seen([triplet], proposals))[0]
-                additions.verdicts[review.id, stated.key] = verdict
+                added = triplets.triplet_id(review.id, stated)
+                label, score = model.verdicts(seen([triplet], proposals))[0]
+                additions.verdicts[added] = label, round(score, 6)
                 if triplet.source != "rules":
-                    additions.alone[triplets.triplet_id(review.id, stated)] = round(verdict[1], 6)
+                    additions.alone.add(added)
             yield review.id, stated
 
 
-def _fit_calibration(context: Context, source: int, model: ShippedModel, alone: Mapping[int, float]) -> Calibration:
+def _fit_calibration(context: Context, source: int, model: ShippedModel, alone: Collection[int]) -> Calibration:
     """The calibration of the build, fitted to gold and to labels that taught, if there are any. Labels that moved the
     weights say nothing of confidence: the model knows them.
     """

@@ -24,6 +24,7 @@ beside them is for people. Out: per review what is required and what is optional
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ from builder.core.records import POLARITY_WORDS, surface
 from builder.gold.metrics import Answer
 from builder.gold.metrics.complete import Complete, Ranged, merge
 from builder.release.export import annotation_tools, argilla
-from builder.release.export.native_rows import Labelled, parse_triplets
+from builder.release.export.native_rows import Labelled
 from builder.release.export.research import parse_paper
 
 # ---- Files of text lines
@@ -136,9 +137,9 @@ def _spans(every: bool) -> Callable[[tuple[int, str], str], Row]:
 
 def _literal(text: str) -> list[Any]:
     try:
-        triplets = parse_triplets(text.strip())
-    except (SyntaxError, RecursionError, MemoryError) as error:
-        raise ValueError(f"no list of triplets: {text[:60]!r}") from error
+        triplets = ast.literal_eval(text.strip())
+    except (SyntaxError, RecursionError, MemoryError):
+        triplets = None
     if not isinstance(triplets, list):
         raise ValueError(f"no list of triplets: {text[:60]!r}")
     return triplets

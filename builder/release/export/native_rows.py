@@ -7,11 +7,7 @@ how they cut it up.
 
 from __future__ import annotations
 
-import ast
-import json
-import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NotRequired, TypedDict, cast
 
@@ -313,26 +309,6 @@ def checked(review: Labelled) -> Labelled:
                 raise ValueError(f"spans {spans} outside the text")
     return replace(review, labels=tuple(sorted(set(review.labels))))
 
-
-# ---- lists of triplets as Python writes them
-
-
-def parse_triplets(literal: str) -> Any:
-    """The Python value of a list such as `[([16, 17], [15], 'POS')]`. A list of nothing but triplets is read as JSON,
-    which takes a tenth of the time.
-
-    Raises:
-        ValueError, SyntaxError, TypeError, MemoryError, RecursionError: it is none.
-    """
-    if _TRIPLETS.fullmatch(literal):
-        with suppress(ValueError):  # [1,, 2]
-            return json.loads(literal.translate(_AS_JSON))
-    return ast.literal_eval(literal)
-
-
-_PLACES = r"(?:\[[\d, ]*\]|\(\d+, ?\d+\))"
-_TRIPLETS = re.compile(rf"\[(?:\({_PLACES}, ?{_PLACES}, ?(?:'\w+'|\"\w+\")\)(?:, ?(?=\()|(?=\])))*\]")
-_AS_JSON = str.maketrans("()'", '[]"')
 
 # ---- tokens: one code point each
 

@@ -250,23 +250,23 @@ def paper_refused_review(review: Labelled) -> Skipped | None:
 def dump_paper(reviews: Iterable[Labelled], given: bool = True) -> str:
     """A line for each review, which keeps the number of its row whatever is left out before it."""
     return "".join(
-        paper_line(review.number, review.text, list(map(released, row_of(review)["triplets"])), given, review.id) + "\n"
+        json.dumps(
+            {"id": review.number}
+            | paper_row(review.text, list(map(released, row_of(review)["triplets"])), given, review.id),
+            ensure_ascii=False,
+        )
+        + "\n"
         for review in reviews
     )
 
 
-def paper_line(number: int, text: str, triplets: Sequence[Triplet], given: bool = True, review: str = "") -> str:
-    """A review as a line of the paper's file; `number` is its integer id, `review` its own, which stands beside it.
+def paper_row(text: str, triplets: Sequence[Triplet], given: bool = True, review: str = "") -> dict[str, str]:
+    """A review as the paper's file has it behind its integer id; `review` is its own id, which stands beside that.
     Triplets must not be `paper_refused`.
 
     `given`: the questions name the aspects of the answer, as in the released files; else the input is open, the
     review alone.
     """
-    return json.dumps({"id": number} | paper_row(text, triplets, given, review), ensure_ascii=False)
-
-
-def paper_row(text: str, triplets: Sequence[Triplet], given: bool = True, review: str = "") -> dict[str, str]:
-    """What `paper_line` writes behind the number."""
     grouped: dict[str, list[str]] = {}
     for triplet in triplets:
         opinions = grouped.setdefault(aspect_text(triplet), [])

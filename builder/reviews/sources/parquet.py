@@ -5,7 +5,7 @@ pyarrow is imported when a file needs it; footers and headers of pages are read 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -19,8 +19,7 @@ from builder.reviews.sources.layouts import RawObject, read_objects
 from builder.reviews.sources.nesting import review_lists
 from builder.reviews.sources.opening import BOMB, RATIO, Source, check_count, one_line
 
-_TRUE, _FALSE, _BYTE, _DOUBLE, _TEXT, _LIST, _SET, _MAP, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 11, 12
-_INTEGERS = (4, 5, 6)
+_TRUE, _FALSE = 1, 2
 _DEEPEST = 32
 _GROUPS, _COLUMNS, _ABOUT, _PATH, _UNPACKED, _PACKED, _DATA, _DICTIONARY = 4, 1, 3, 3, 6, 7, 9, 11
 """Numbers of fields: the row groups of a file, the columns of a group, a column's metadata, and of what is in that."""
@@ -86,16 +85,36 @@ class _Thrift:
 
     def __init__(self, content: bytes) -> None:
         self.content, self.at = content, 0
-        readers: dict[int, Callable[[int], Any]] = {
-            _BYTE: lambda depth: self.take(1),
-            _DOUBLE: lambda depth: self.take(8),
-            _TEXT: lambda depth: self.take(self.unsigned()),
-            _MAP: lambda depth: self.map(depth),
-            _STRUCT: lambda depth: self.struct(depth),
-        }
-        readers |= dict.fromkeys(_INTEGERS, lambda depth: self.signed())
-        readers |= dict.fromkeys((_LIST, _SET), lambda depth: self.list(depth))
-        self.readers = readers
+
+    def value(self, kind: int, depth: int) -> Any:
+        """A value of a kind that lies in so many others; LookupError for a kind that there is not. Of a map nothing:
+        it is read to know where it ends, for none says how long a column is.
+        """
+        if depth > _DEEPEST:
+            raise ValueError("its footer is nested too deeply")
+        match kind:
+            case 1 | 2 | 3:  # a truth value in a list, a byte
+                return self.take(1)
+            case 4 | 5 | 6:  # an integer
+                return self.signed()
+            case 7:  # a float
+                return self.take(8)
+            case 8:  # a text
+                return self.take(self.unsigned())
+            case 9 | 10:  # a list, a set
+                head = self.take(1)[0]
+                count = self.unsigned() if head >> 4 == 15 else head >> 4
+                return [self.value(head & 15, depth + 1) for _ in range(count)]
+            case 11:  # a map
+                count = self.unsigned()
+                kinds = self.take(1)[0] if count else 0
+                for _ in range(count):
+                    self.value(kinds >> 4, depth + 1)
+                    self.value(kinds & 15, depth + 1)
+                return None
+            case 12:  # a structure
+                return self.struct(depth)
+        raise LookupError(kind)
 
     def take(self, size: int) -> bytes:
         part = self.content[self.at : self.at + size]
@@ -119,38 +138,15 @@ class _Thrift:
         value = self.unsigned()
         return (value >> 1) ^ -(value & 1)
 
-    def refuse_depth(self, depth: int) -> None:
-        """Structures, lists and maps lie in one another."""
-        if depth > _DEEPEST:
-            raise ValueError("its footer is nested too deeply")
-
     def struct(self, depth: int = 0) -> dict[int, Any]:
         """A structure; `depth` is how many others it lies in."""
-        self.refuse_depth(depth)
         fields: dict[int, Any] = {}
         number = 0
         while (head := self.take(1)[0]) != 0:
             number = number + (head >> 4) if head >> 4 else self.signed()
             kind = head & 15
-            fields[number] = kind == _TRUE if kind in (_TRUE, _FALSE) else self.readers[kind](depth + 1)
+            fields[number] = kind == _TRUE if kind in (_TRUE, _FALSE) else self.value(kind, depth + 1)
         return fields
-
-    def list(self, depth: int) -> list[Any]:
-        self.refuse_depth(depth)
-        head = self.take(1)[0]
-        count, kind = head >> 4, head & 15
-        count = self.unsigned() if count == 15 else count
-        read = self.readers[_BYTE if kind in (_TRUE, _FALSE) else kind]
-        return [read(depth + 1) for _ in range(count)]
-
-    def map(self, depth: int) -> None:
-        """Nothing: no map says how long a column is. It is read to know where it ends."""
-        self.refuse_depth(depth)
-        if count := self.unsigned():
-            kinds = self.take(1)[0]
-            for _ in range(count):
-                for kind in (kinds >> 4, kinds & 15):
-                    self.readers[_BYTE if kind in (_TRUE, _FALSE) else kind](depth + 1)
 
 
 BATCH = 1024
@@ -253,20 +249,13 @@ def read(source: Source) -> Iterator[Row]:
                 lambda i: (cells[0] for cells in _all(source.silently(), parquet, [names[i]])),
             )
             picks = resolve(table, source)
-            wanted = [None if i is None else names[i] for i in picks.used]
-            due = [name for name in wanted if name is not None]
+            due = list(dict.fromkeys(names[i] for i in picks.used if i is not None))
+            places = [None if i is None else due.index(names[i]) for i in picks.used]
             share = source.path.stat().st_size / max(file.metadata.num_rows, 1)
-            for batch in read_bounded(file, source.path, due, source.where):
-                read_names = list(batch.schema.names)
-                cells = [
-                    [None] * len(batch) if name is None else _cells(batch.column(read_names.index(name)))
-                    for name in wanted
-                ]
-                for values in zip(*cells, strict=True):
-                    row += 1
-                    yield review(row, picks.order, *values)
-                if source.progress:
-                    source.progress(round(share * row) - round(share * (row - len(batch))))
+            for row, cells in enumerate(_all(source, parquet, due), 1):
+                yield review(row, picks.order, *(None if n is None else cells[n] for n in places))
+                if source.progress and (more := round(share * row) - round(share * (row - 1))):
+                    source.progress(more)
     except (arrow.ArrowException, OSError, ValueError) as error:  # ValueError: names of columns that are no UTF-8
         where = f"{source.where} after row {row}" if row else source.where
         raise InputError(
