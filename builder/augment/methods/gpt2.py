@@ -27,6 +27,7 @@ from builder.augment.nets.beam import Beams, SearchRows, SearchRules, banned, in
 from builder.augment.nets.transformer import IGNORED, DecoderLayer, begun, padded
 from builder.augment.training import Workplace, candidates_by_plan, kept, train_until_converged, trained
 from builder.core.errors import ModelError
+from builder.learning import hub
 from builder.learning.checkpoint import tensor_digest
 from builder.learning.devices import choose, device_of
 from builder.learning.encode import batches
@@ -129,7 +130,7 @@ def embedded(size: int, width: int, layers: int, seed: int) -> EmbeddedCausal:
 
 def based(source: str, marks: Sequence[str], seed: int) -> tuple[HubCausal, bases.HubInventory, str]:
     """A causal language model with `marks` among its tokens, and the digest of its weights before that."""
-    network, known = bases.load(source, bases.CAUSAL)
+    network, known = bases.load(source, hub.CAUSAL)
     digest = tensor_digest(dict(network.named_parameters()))
     tokenizer = known.tokenizer
     tokenizer.add_tokens(list(marks), special_tokens=True)
@@ -148,7 +149,7 @@ def loss(network: Causal, items: Sequence[Continuation]) -> Tensor:
 
 def measure_perplexity(source: str, threads: int, device: str, texts: Sequence[str]) -> float | None:
     """The perplexity of a model over all tokens that something precedes; None where there is none."""
-    network, known = bases.load(source, bases.CAUSAL)
+    network, known = bases.load(source, hub.CAUSAL)
     place = choose(device)
     network.to(place).eval()
     longest = int(getattr(network.config, "max_position_embeddings", 512))
