@@ -98,7 +98,7 @@ def quiet() -> Iterator[None]:
     try:
         from transformers.utils import logging
     except ModuleNotFoundError as error:
-        raise ModelError(f"models of a hub need {error.name}", fix=install_command("paper")) from error
+        raise ModelError(f"this model needs {error.name}", fix=install_command("paper")) from error
     before, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
