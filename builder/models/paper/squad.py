@@ -117,10 +117,10 @@ def pretrain(
     if done is None:
         trained = fine_tune(base, pairs, score, config, seed, kept, progress)
         save_base(base, out)
-        done = Kept(kept).put(unique, {"exact": trained.score, "epoch": trained.epoch}, slot="done")
+        done = Kept(kept).put(unique, {"score": trained.score, "epoch": trained.epoch}, slot="done")
     for path in kept.glob("*.safetensors"):  # several times the model
         path.unlink()
-    return Pretrained(len(train), len(valid), unanswered, done["exact"], done["epoch"], cut)
+    return Pretrained(len(train), len(valid), unanswered, done["score"], done["epoch"], cut)
 
 
 def _held_out(name: str, seed: int) -> bool:
