@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import safetensors.torch
 import torch
@@ -34,6 +34,7 @@ from builder.core.errors import ModelError
 from builder.core.files import Kept, refusals, write_atomically
 from builder.core.records import Triplet
 from builder.learning.packing import SCALE, SINCE, check_packed, split_bytes, split_name
+from builder.learning.task import Judge, TripletModel
 
 BEST = "best.safetensors"
 _STEPS = "step-*.safetensors"
@@ -68,14 +69,7 @@ def tensor_digest(tensors: Mapping[str, Tensor], *more: str) -> str:
     return total.hexdigest()
 
 
-class Digested(Protocol):
-    """A model with the digest of its weights and settings."""
-
-    @property
-    def digest(self) -> str: ...
-
-
-Model = TypeVar("Model", bound=Digested)
+Model = TypeVar("Model", bound=TripletModel | Judge)
 LabelledTexts = tuple[int, Iterable[tuple[str, Sequence[tuple[Triplet, str]]]]]
 """How many texts there are, and each with its labelled triplets."""
 
