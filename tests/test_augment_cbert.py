@@ -16,11 +16,11 @@ from builder.augment.candidates import Mark, Sentence, applied, moved
 from builder.augment.catalogue import Given, make_method, make_settings
 from builder.augment.method_settings import CBertSettings
 from builder.augment.methods.replacing import Replacing, by_chance, individually, load_cbert, words_at_once
-from builder.augment.nets.bases import MASKED
 from builder.augment.nets.bases import load as load_hub
 from builder.augment.nets.cloze import Blank, EmbeddedCloze, Fill, HubCloze, LstmCloze, collate, embedded, fill
 from builder.augment.training import Conditions, Workplace, free_words
 from builder.core.errors import InputError, ModelError
+from builder.learning.hub import MASKED
 from builder.learning.pieces import MASK, SPECIAL, Units
 
 TINY = CBertSettings(width=32, layers=1, epochs=2, pretrain_epochs=1, least=16, min_count=1, k=1)

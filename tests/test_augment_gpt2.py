@@ -26,10 +26,10 @@ from builder.augment.methods.gpt2 import (
     prefix,
     write,
 )
-from builder.augment.nets.bases import CAUSAL
 from builder.augment.nets.bases import load as load_hub
 from builder.augment.nets.beam import SearchRules, banned
 from builder.augment.training import Workplace
+from builder.learning.hub import CAUSAL
 from builder.learning.pieces import ASPECT, BOS, EOS, Cut
 
 TINY = Gpt2Settings(width=32, layers=1, epochs=2, least=16, min_count=1)

@@ -24,9 +24,9 @@ from builder.augment.method_settings import (
 from builder.augment.methods import gpt2, masked_seq2seq, replacing, style_transfer
 from builder.augment.methods.back_translation import BackTranslation
 from builder.augment.nets import beam
-from builder.augment.nets.bases import CAUSAL, ENCODER, MASKED, SEQ2SEQ, load_model
 from builder.augment.training import Workplace
 from builder.core.errors import ConfigError, ModelError
+from builder.learning.hub import CAUSAL, ENCODER, MASKED, SEQ2SEQ, load_model
 
 SIZE: dict[str, Any] = {"width": 16, "epochs": 1, "least": 16, "min_count": 1}
 BLANKS: dict[str, Any] = {"pretrain_epochs": 1, **SIZE}

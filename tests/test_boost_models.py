@@ -20,8 +20,8 @@ from builder.augment.methods import boost_embedded, boost_hub
 from builder.augment.methods.boost_embedded import SPECIAL, UNKNOWN, TwoWayConfig, collate, cut, pieces
 from builder.augment.methods.boost_filters import SurrogateReading
 from builder.augment.methods.boost_hub import MaskedModel
-from builder.augment.nets.bases import MASKED, load_model
 from builder.core.records import POLARITIES
+from builder.learning.hub import MASKED, load_model
 
 SMALL = TwoWayConfig(width=32, char_size=32, layers=2, dropout=0.1, rate=6e-3)
 THINGS = ("soup", "bread", "staff", "garden", "table", "music", "coffee", "price")

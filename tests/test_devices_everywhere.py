@@ -28,7 +28,6 @@ from builder.augment.method_settings import (
     StyleTransferSettings,
 )
 from builder.augment.methods import gpt2, masked_seq2seq, replacing, style_transfer
-from builder.augment.nets.bases import SEQ2SEQ as WRITER
 from builder.augment.nets.bases import load as load_hub
 from builder.augment.nets.beam import settled
 from builder.augment.nets.transformer import HubCore
@@ -36,6 +35,7 @@ from builder.augment.survival import judges
 from builder.augment.training import Workplace
 from builder.core.errors import ConfigError
 from builder.learning.devices import device_of
+from builder.learning.hub import SEQ2SEQ as WRITER
 
 SIZE: dict[str, Any] = {"width": 32, "epochs": 1, "least": 16, "min_count": 1}
 CBERT = CBertSettings(layers=1, pretrain_epochs=1, k=1, **SIZE)

@@ -182,12 +182,12 @@ def test_settings_that_describe_no_network_are_one_line(bert: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("named", [5, "BertForMaskedLM", [None], {"a": 1}])
 def test_architectures_that_are_no_list_of_names_are_one_line(named: Any, bert: Path, tmp_path: Path) -> None:
-    from builder.augment.nets.bases import MASKED, load
+    from builder.augment.nets.bases import load
 
     folder = Path(shutil.copytree(bert, tmp_path / "model"))
     setting(architectures=named)(folder)
     with pytest.raises(ModelError, match=r"config\.json has architectures = ") as raised:
-        load(str(folder), MASKED)
+        load(str(folder), hub.MASKED)
     assert is_one_line(raised.value, folder)
 
 

@@ -30,7 +30,7 @@ from builder.learning.task import (
 from builder.models import saved
 from builder.models.discriminator import Discriminator, identify_training, train_discriminator
 from builder.models.network import CharacterFoundation, Spans, TextContext
-from builder.models.saved import load, save, train_once
+from builder.models.saved import load, save
 from builder.models.tagger import Tagger, learnable, train_tagger
 from builder.models.tagger_network import TaggerNetwork
 from builder.models.text_reading import ASPECT, LIMIT, OPINION, is_torn, place_of, runs, settle
@@ -230,7 +230,7 @@ class TrainedOnce:
             return train_discriminator(JUDGED, JUDGED_VALID, TINY_JUDGE, 1, checkpoints, progress)
 
         unique = identify_training(JUDGED, JUDGED_VALID, TINY_JUDGE, 1, "")
-        return train_once(unique, checkpoints, self.place / name, "cpu", train)
+        return checkpoint.train_once(unique, checkpoints, self.place / name, train, saved.load, saved.save)
 
     def weights_in(self, name: str) -> Path:
         return self.place / name / "weights.safetensors"
@@ -265,7 +265,7 @@ def test_a_training_that_was_killed_at_its_end_is_not_repeated(
 ) -> None:
     once = TrainedOnce(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(saved, killed, kill)
+        patch.setattr(saved if killed == "save" else checkpoint, killed, kill)
         with pytest.raises(Killed):
             once.get("A0")
     seen: list[str] = []

@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -357,12 +358,22 @@ def squad(path: Path, *asked: dict[str, Any]) -> Path:
 def test_a_base_learns_reading_comprehension_and_is_a_base_again(folder: Path, tmp_path: Path) -> None:
     asked = [{"id": str(i), "question": "牛肉麵", "answers": [{"text": "好吃", "answer_start": 4}]} for i in range(40)]
     file = squad(tmp_path / "a.json", *asked, {"id": "none", "question": "湯", "answers": []})
-    done = pretrain(
-        str(folder), [file], tmp_path / "out", replace(CONFIG, max_output=16, rate=1e-2, epochs=4, batch_tokens=400), 3
+    learn = partial(
+        pretrain,
+        str(folder),
+        [file],
+        tmp_path / "out",
+        replace(CONFIG, max_output=16, rate=1e-2, epochs=4, batch_tokens=400),
+        3,
     )
+    done = learn()
     assert (done.train + done.valid, done.unanswered, done.cut) == (40, 1, 0)
     assert done.valid >= 1
     assert done.exact == 1.0, "the one answer there is"
+    assert [path.name for path in (tmp_path / "out.training").iterdir()] == ["done.json"], "no weights lie there twice"
+    written = (tmp_path / "out" / "model.safetensors").stat().st_mtime_ns
+    assert learn() == done
+    assert (tmp_path / "out" / "model.safetensors").stat().st_mtime_ns == written, "what is done is not done again"
     base = load_base(str(tmp_path / "out"))
     ((_, output),) = write(base, [base.tokens(f"question: 牛肉麵  context: {REVIEWS[0]}", 99)], CONFIG)
     assert decode(base, output.ids) == "好吃"

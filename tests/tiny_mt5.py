@@ -68,8 +68,7 @@ def make_base(
     """A folder as a hub model is laid out, with `spare` rows more than the tokenizer has pieces, as mT5 has."""
     from transformers import MT5Config
 
-    from builder.learning.hub import quiet
-    from builder.models.paper.pretrained import load_tokenizer
+    from builder.learning.hub import load_tokenizer, quiet
 
     make_tokenizer(folder, texts, size)
     settings = {

@@ -7,7 +7,6 @@ by arithmetic (`moved`), never by searching, and every row of a child release ca
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -174,26 +173,12 @@ TRIES = 4
 
 def free(sentence: Sentence) -> list[int]:
     """The words, by index, that hold a letter or digit and share no character with a mark: the ones that may change."""
-    marks, text = sentence.marks, sentence.text
-    if not marks:
-        return [i for i, (start, end) in enumerate(sentence.words) if _wordy(text[start:end])]
-    starts = [mark.start for mark in marks]
-    out = []
-    for i, (start, end) in enumerate(sentence.words):
-        at = bisect_right(starts, end - 1) - 1
-        if (at < 0 or marks[at].end <= start) and _wordy(text[start:end]):
-            out.append(i)
-    return out
-
-
-def _wordy(word: str) -> bool:
-    return word[0].isalnum() or any(map(str.isalnum, word))
-
-
-def inside(marks: Sequence[Span], place: int) -> bool:
-    """Whether something inserted at `place` would stand within one of the spans, which are in order and apart."""
-    at = bisect_left(marks, (place,)) - 1
-    return at >= 0 and place < marks[at][1]
+    return [
+        i
+        for i, (start, end) in enumerate(sentence.words)
+        if any(map(str.isalnum, sentence.text[start:end]))
+        and not any(mark.start < end and start < mark.end for mark in sentence.marks)
+    ]
 
 
 def some(random: Random, values: Sequence[T], number: int) -> Sequence[T]:

@@ -52,17 +52,12 @@ def kept(sentence: Sentence) -> tuple[Mark, ...]:
 
 def bio(spans: Sequence[Span], marks: Sequence[Mark]) -> tuple[int, ...]:
     """Indices into LABELS, one a token: 0 for O, B where a mark's first token is, I behind it."""
-    out, at = [], 0
-    begun = -1
+    out, begun = [], None
     for start, end in spans:
-        while at < len(marks) and marks[at].end <= start:
-            at += 1
-        if at == len(marks) or marks[at].start >= end:
-            out.append(0)
-            continue
-        first = 1 if marks[at].kind == "aspect" else 3
-        out.append(first if begun != at else first + 1)
-        begun = at
+        mark = next((mark for mark in marks if mark.start < end and start < mark.end), None)
+        first = 1 if mark and mark.kind == "aspect" else 3
+        out.append(0 if mark is None else first + (mark == begun))
+        begun = mark or begun
     return tuple(out)
 
 

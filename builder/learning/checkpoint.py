@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import safetensors.torch
 import torch
@@ -34,6 +34,7 @@ from builder.core.errors import ModelError
 from builder.core.files import Kept, refusals, write_atomically
 from builder.core.records import Triplet
 from builder.learning.packing import SCALE, SINCE, check_packed, split_bytes, split_name
+from builder.learning.task import Judge, TripletModel
 
 BEST = "best.safetensors"
 _STEPS = "step-*.safetensors"
@@ -68,6 +69,7 @@ def tensor_digest(tensors: Mapping[str, Tensor], *more: str) -> str:
     return total.hexdigest()
 
 
+Model = TypeVar("Model", bound=TripletModel | Judge)
 LabelledTexts = tuple[int, Iterable[tuple[str, Sequence[tuple[Triplet, str]]]]]
 """How many texts there are, and each with its labelled triplets."""
 
@@ -259,6 +261,32 @@ def settle(training: Path, fingerprint: str, folder: Path, digest: str) -> None:
     with refusals(training):
         (training / BEST).unlink(missing_ok=True)
         Checkpoints(training, fingerprint).drop()
+
+
+def train_once(
+    fingerprint: str,
+    checkpoints: Path,
+    folder: Path,
+    train: Callable[[], Model],
+    load: Callable[[Path], Any],
+    save: Callable[[Model, Path], Model],
+) -> Model:
+    """The model of a training, saved in `folder`: read where the training was settled before, else made by `train`.
+
+    Its checkpoints go. A settled model that is damaged is trained again.
+    """
+    model: Model | None = None
+    settled = saved_model(checkpoints, fingerprint)
+    if settled:
+        try:
+            model = load(settled)
+        except ModelError:
+            Kept(checkpoints).put(fingerprint, {}, slot="done")
+    made = train() if model is None else model
+    if model is None or (settled and settled.resolve() != folder.resolve()):
+        made = save(made, folder)
+    settle(checkpoints, fingerprint, folder, made.digest)  # of a settled one, too: a kill may have left its checkpoints
+    return made
 
 
 def _share(first: Path, folder: Path) -> None:

@@ -79,6 +79,16 @@ SAFETENSORS_ONLY = (
 )
 _HUB_SECONDS = 10.0
 """How long the hub may take to say whether it has a model."""
+MASKED, CAUSAL, SEQ2SEQ, ENCODER = "masked", "causal", "seq2seq", "encoder"
+_KINDS = {
+    MASKED: ("AutoModelForMaskedLM", "masked language model", "one such as bert-base-chinese", ("mask", "pad")),
+    CAUSAL: ("AutoModelForCausalLM", "causal language model", "one such as gpt2", ()),
+    SEQ2SEQ: (
+        "AutoModelForSeq2SeqLM", "encoder-decoder", "one such as google/mt5-base, google/mt5-small", ("eos", "pad")
+    ),
+    ENCODER: ("AutoModel", "encoder", "a complete encoder such as hfl/chinese-macbert-base", ("cls", "mask")),
+}  # fmt: skip
+"""The class of transformers that loads a kind of model, its name, an example, and the marks its tokenizer needs."""
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 
@@ -88,7 +98,7 @@ def quiet() -> Iterator[None]:
     try:
         from transformers.utils import logging
     except ModuleNotFoundError as error:
-        raise ModelError(f"models of a hub need {error.name}", fix=install_command("paper")) from error
+        raise ModelError(f"this model needs {error.name}", fix=install_command("paper")) from error
     before, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
@@ -171,6 +181,30 @@ def load_config(source: str) -> Any:
             raise _unreadable(source, error) from error
 
 
+def require_kind(source: str, kind: str, setting: str = "") -> Any:
+    """The configuration of a model of a kind; ModelError where its class, or the task that it was saved with, is of
+    another. No weights are read.
+
+    Args:
+        source: a folder, or the name of a model on the hub.
+        setting: the setting that names it, for the error.
+    """
+    require_base(source, setting)
+    config, where = load_config(source), f'{setting} = "{source}"' if setting else source
+    import transformers
+
+    auto, called, example, _ = _KINDS[kind]
+    known = getattr(transformers, _KINDS[MASKED][0] if kind == ENCODER else auto)._model_mapping
+    both, decodes = (bool(getattr(config, name, False)) for name in ("is_encoder_decoder", "is_decoder"))
+    if both != (kind == SEQ2SEQ) or (decodes and kind == ENCODER) or type(config) not in known:
+        raise ModelError(f"a {config.model_type!r} model is no {called}", where=where, fix=f"use {example}")
+    saved_as = [name for name in getattr(config, "architectures", None) or () if "LM" in name]
+    wrong = [name for name in saved_as if ("MaskedLM" in name) != (kind == MASKED)]
+    if wrong and kind in (MASKED, CAUSAL):
+        raise ModelError(f"a {wrong[0]} is no {called}", where=where, fix=f"use {example}")
+    return config
+
+
 def load_tokenizer(source: str, auto: str = "AutoTokenizer") -> Any:
     """The tokenizer of a model, by the class `auto` of transformers."""
     with quiet():
@@ -237,6 +271,19 @@ def load_network(auto: str, source: str, *, wanted: str, optional: tuple[str, ..
         what = f"{len(lacking)} weights are missing or of another shape, {lacking[0]} for one"
         raise ModelError(what, where=source, fix=f"fetch the model again, or use {wanted}")
     return network.eval()
+
+
+def load_model(source: str, kind: str, optional: tuple[str, ...] = ()) -> tuple[Any, Any]:
+    """Network and tokenizer of a kind, whole but for weights named in `optional`; ModelError for another kind."""
+    require_kind(source, kind)
+    auto, called, example, marks = _KINDS[kind]
+    tokenizer = load_tokenizer(source)
+    if kind == CAUSAL and tokenizer.pad_token_id is None and tokenizer.eos_token_id is not None:
+        tokenizer.pad_token = tokenizer.eos_token  # as GPT-2's: padding is never looked at
+    if lacking := [mark for mark in marks if getattr(tokenizer, f"{mark}_token_id") is None]:
+        what = f"the tokenizer has no {lacking[0]} token, which each {called} needs"
+        raise ModelError(what, where=source, fix=f"use {example}")
+    return load_network(auto, source, wanted=example, optional=optional), tokenizer
 
 
 def make_network(auto: str, config: Any, source: str) -> Any:

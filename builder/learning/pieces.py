@@ -165,13 +165,8 @@ class Units:
 
     def _spaced(self, text: str, cut: Cut, changed: Mapping[int, str]) -> tuple[Written, ...]:
         """Runs of changed words with the spaces between and around them, which depend on the words."""
-        out, done = [], -1
-        for at in changed:
-            if at <= done:
-                continue
-            done = at
-            while done + 1 in changed:
-                done += 1
+        out = []
+        for at, done in in_a_row(changed):
             start, end = cut.spans[at][0], cut.spans[done][1]
             written = self._write([changed[i] for i in range(at, done + 1)])
             if at:
@@ -195,6 +190,17 @@ class Units:
 
     def _gap(self, left: str, right: str) -> str:
         return " " if right not in self.tight[0] and left not in self.tight[1] else ""
+
+
+def in_a_row(places: Iterable[int]) -> list[Span]:
+    """The first and the last of each run of places, which are in order."""
+    out: list[Span] = []
+    for at in places:
+        if out and out[-1][1] == at - 1:
+            out[-1] = out[-1][0], at
+        else:
+            out.append((at, at))
+    return out
 
 
 def own_marks(inventory: Inventory) -> tuple[int, ...] | None:

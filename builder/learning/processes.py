@@ -21,7 +21,7 @@ from builder.core.errors import ModelError, install_command
 from builder.learning.devices import choose, takes_bf16
 from builder.learning.task import Progress
 
-Worker = Callable[[Progress | None, tuple[Any, ...]], None]
+Worker = Callable[[Progress | None, tuple[Any, ...]], Any]
 
 
 class DeviceConfig(Protocol):
@@ -110,11 +110,11 @@ def first() -> bool:
     return launched() == 1 or os.environ["RANK"] == "0"
 
 
-def together(worker: Worker, arguments: tuple[Any, ...], progress: Progress | None) -> None:
-    """Run `worker(progress, arguments)` here, rank 0, and in all others, who wait for it in `lend_hand`."""
+def together(worker: Worker, arguments: tuple[Any, ...], progress: Progress | None) -> Any:
+    """The answer of `worker(progress, arguments)` here, rank 0; all others, who wait in `lend_hand`, run it, too."""
     _group()
     torch.distributed.broadcast_object_list([(worker, arguments)], src=0)
-    worker(progress or (lambda done, total, note: None), arguments)
+    return worker(progress or (lambda done, total, note: None), arguments)
 
 
 def lend_hand() -> None:

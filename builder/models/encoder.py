@@ -41,10 +41,8 @@ from builder.models.markers import PairMarkers
 from builder.models.network import TextContext, Trunk, base_weights
 from builder.models.serving import (
     TOKENIZER,
-    WANTED_ENCODER,
     is_plain,
     read_tokenizer,
-    require_class,
     require_known,
 )
 
@@ -155,15 +153,15 @@ class EncoderFoundation:
 
 def load_encoder(source: str, tuning: EncoderTuning, device: str = "auto") -> EncoderFoundation:
     """The encoder of a hub name or folder; ModelError where there is none, or where it cannot serve."""
-    config = require_class(source, "encoder")
+    config, example = hub.require_kind(source, hub.ENCODER), "a complete encoder such as hfl/chinese-macbert-base"
     tokenizer = hub.load_tokenizer(source)
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         what = "the tokenizer gives no offsets, by which characters find their tokens"
         raise ModelError(what, where=source, fix="use a model with a fast tokenizer (tokenizer.json)")
-    network = _without_pooler(hub.load_network("AutoModel", source, wanted=WANTED_ENCODER, optional=("pooler",)))
+    network = _without_pooler(hub.load_network("AutoModel", source, wanted=example, optional=("pooler",)))
     if not hasattr(network.config, "hidden_size") or not hasattr(network, "get_input_embeddings"):
-        raise ModelError(f"a {config.model_type!r} model is no text encoder", where=source, fix=f"use {WANTED_ENCODER}")
+        raise ModelError(f"a {config.model_type!r} model is no text encoder", where=source, fix=f"use {example}")
     kept = json.loads(network.config.to_json_string(use_diff=False))
     kept = {key: value for key, value in sorted(kept.items()) if key not in _UNSTABLE}
     weights = weights_of(network)

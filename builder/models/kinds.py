@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from builder.core.errors import ModelError, install_command
-from builder.core.files import Kept
 from builder.core.settings import Config
 from builder.learning.task import (
     EncoderTuning,
@@ -52,15 +51,11 @@ def train_writer(
     progress: Progress | None,
 ) -> TripletModel:
     """The extractor of the profile `paper`, trained and left in `folder`."""
-    from builder.learning.checkpoint import settle
-    from builder.models.paper import fine_tuning
+    from builder.models.paper.fine_tuning import train_writer
 
     paper = config.paper
     asking, numbers = paper_asking(config), paper_numbers(config, paper.epochs, paper.max_output)
-    writer = fine_tuning.train_writer(train, valid, paper.base, asking, numbers, config.seed, checkpoints, progress)
-    made = fine_tuning.save(writer, folder)
-    settle(checkpoints, Kept(checkpoints).key_in("done"), folder, made.digest)
-    return as_writer(made, folder)
+    return train_writer(train, valid, paper.base, asking, numbers, config.seed, checkpoints, progress, folder)
 
 
 def train_referee(
@@ -72,15 +67,11 @@ def train_referee(
     progress: Progress | None,
 ) -> Judge:
     """The judge of the profile `paper`, trained and left in `folder`."""
-    from builder.learning.checkpoint import settle
-    from builder.models.paper.fine_tuning import save, train_referee
+    from builder.models.paper.fine_tuning import train_referee
 
     paper = config.paper
     numbers = paper_numbers(config, paper.judge_epochs, paper.max_verdict)
-    made = train_referee(train, valid, paper.base, numbers, config.seed, checkpoints, progress)
-    save(made, folder)
-    settle(checkpoints, Kept(checkpoints).key_in("done"), folder, made.digest)
-    return made
+    return train_referee(train, valid, paper.base, numbers, config.seed, checkpoints, progress, folder)
 
 
 def base_of(config: Config) -> str:
@@ -100,9 +91,9 @@ def check(config: Config) -> None:
 
         choose(config.device)
     if source := base_of(config):
-        from builder.models.serving import require_class
+        from builder.learning.hub import ENCODER, SEQ2SEQ, require_kind
 
-        require_class(source, config.profile, f"{config.profile}.base")
+        require_kind(source, SEQ2SEQ if writes(config) else ENCODER, f"{config.profile}.base")
 
 
 def _needed_modules(config: Config) -> Iterator[tuple[str, str, str]]:
@@ -201,9 +192,8 @@ def load_extractor(folder: Path, device: str = "auto", keep: bool = True) -> Tri
     if _is_paper(folder):
         from builder.models.paper.fine_tuning import load
 
-        writer = as_writer(load(folder), folder)
-        config = replace(writer.config, device=device)
-        return replace(writer, config=config, folder=writer.folder if keep else None)
+        writer = as_writer(load(folder, device), folder)
+        return writer if keep else replace(writer, folder=None)
     from builder.models.saved import load as load_embedded
     from builder.models.tagger import Tagger
 
@@ -219,9 +209,9 @@ def load_judge(folder: Path, device: str = "auto") -> Judge:
         from builder.models.paper.fine_tuning import load
         from builder.models.paper.models import Referee
 
-        model = load(folder)
+        model = load(folder, device)
         if isinstance(model, Referee):
-            return replace(model, config=replace(model.config, device=device))
+            return model
     else:
         from builder.models.discriminator import Discriminator
         from builder.models.saved import load as load_embedded

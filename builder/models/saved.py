@@ -11,21 +11,13 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from torch import nn
 
 from builder.core.errors import BuilderError, ModelError
-from builder.core.files import Kept, refusals, write_atomically
-from builder.learning.checkpoint import (
-    Undrawn,
-    claimed_shapes,
-    read_tensors,
-    saved_model,
-    settle,
-    unpack_weights,
-    write_tensors,
-)
+from builder.core.files import refusals, write_atomically
+from builder.learning.checkpoint import Undrawn, claimed_shapes, read_tensors, unpack_weights, write_tensors
 from builder.learning.encode import Vocabulary
 from builder.learning.loop import scope
 from builder.learning.task import Config, DiscriminatorConfig, TaggerConfig
@@ -39,7 +31,7 @@ Network = TypeVar("Network", bound=nn.Module)
 Model = TypeVar("Model", bound=Tagger | Discriminator)
 
 
-def save(model: Tagger | Discriminator, folder: Path) -> None:
+def save(model: Model, folder: Path) -> Model:
     """Write `model` to `folder` (made if need be); the config last, so that a folder with a config is whole."""
     with refusals(folder / "config.json"):
         (folder / "config.json").unlink(missing_ok=True)
@@ -56,26 +48,6 @@ def save(model: Tagger | Discriminator, folder: Path) -> None:
     if isinstance(model, Tagger):
         settings["threshold"] = model.threshold
     write_atomically(folder / "config.json", (json.dumps(settings, sort_keys=True) + "\n").encode())
-
-
-def train_once(fingerprint: str, checkpoints: Path, folder: Path, device: str, train: Callable[[], Model]) -> Model:
-    """The model of a training, saved in `folder`: read where the training was settled before, else made by `train`.
-
-    Its checkpoints go. A settled model that is damaged is trained again.
-    """
-    if settled := saved_model(checkpoints, fingerprint):
-        try:
-            model = cast("Model", load(settled, device))
-        except ModelError:
-            Kept(checkpoints).put(fingerprint, {}, slot="done")
-        else:
-            if settled.resolve() != folder.resolve():
-                save(model, folder)
-            settle(checkpoints, fingerprint, folder, model.digest)  # a kill may have left its checkpoints
-            return model
-    model = train()
-    save(model, folder)
-    settle(checkpoints, fingerprint, folder, model.digest)
     return model
 
 

@@ -1,7 +1,7 @@
-"""What a model is by its configuration alone: a pretrained one that a profile can use, or one that builder saved.
+"""What a model is by its configuration alone: one that builder saved, or a plain BERT; and what a tokenizer knows.
 
-In: a hub name or a folder. Out: the configuration or the tokenizer, or a ModelError that names what would do. No
-weights are read, so that a build has the answer before it begins.
+In: a folder, a configuration, texts. Out: settings or tokenizer, or a ModelError that names what would do. No weights
+are read.
 """
 
 from __future__ import annotations
@@ -15,45 +15,12 @@ from typing import Any
 
 from builder.core.errors import ModelError
 from builder.core.files import read_settings
-from builder.learning import hub
 
-WANTED_ENCODER = "a complete encoder such as hfl/chinese-macbert-base"
-WANTED_WRITER = "one such as google/mt5-base, google/mt5-small"
 MAX_UNKNOWN = 0.05
 """The highest share of the reviews' characters that a tokenizer may not know."""
 FORMAT = 1
 TOKENIZER = "tokenizer.json"
 _ACTIVATION, _POSITIONS = "gelu", (None, "absolute")
-
-
-def require_class(source: str, profile: str, setting: str = "") -> Any:
-    """The configuration of a base of the profile `encoder` or `paper`; ModelError where it has no such base.
-
-    Args:
-        source: a folder, or the name of a model on the hub.
-        setting: the setting that names it, for the error.
-    """
-    hub.require_base(source, setting)
-    config, where = hub.load_config(source), f'{setting} = "{source}"' if setting else source
-    if profile == "encoder" and not is_encoder(config):
-        raise ModelError(f"a {config.model_type!r} model is no encoder", where=where, fix=f"use {WANTED_ENCODER}")
-    if profile == "paper" and not is_writer(config):
-        what = f"a {config.model_type!r} model is no encoder-decoder"
-        raise ModelError(what, where=where, fix=f"use {WANTED_WRITER}")
-    return config
-
-
-def is_encoder(config: Any) -> bool:
-    """Whether it reads a text in both directions, as what was pretrained as a masked language model does."""
-    from transformers import AutoModelForMaskedLM
-
-    writes = is_writer(config) or getattr(config, "is_decoder", False)
-    return type(config) in AutoModelForMaskedLM._model_mapping and not writes
-
-
-def is_writer(config: Any) -> bool:
-    """Whether it is an encoder-decoder."""
-    return bool(getattr(config, "is_encoder_decoder", False))
 
 
 def is_plain(config: Mapping[str, Any]) -> bool:

@@ -139,7 +139,8 @@ def train_extractor(context: Context, name: str, ids: list[int], shown: ModelBar
     """The model of this name, trained on stored triplets by id and left in the working directory. `shared` names the
     same training by another name.
     """
-    from builder.models.saved import train_once
+    from builder.learning.checkpoint import train_once
+    from builder.models.saved import load, save
     from builder.models.tagger import identify_training, train_tagger
 
     connection, config = context.connection, context.config
@@ -154,7 +155,8 @@ def train_extractor(context: Context, name: str, ids: list[int], shown: ModelBar
     base = kinds.load_foundation(config, (example.text for example in train))
     training = partial(train_tagger, train, valid, settings, config.seed, checkpoints, shown, base)
     unique = identify_training(train, valid, settings, config.seed, "" if base is None else base.mark)
-    return train_once(unique, checkpoints, context.models / name, config.device, training)
+    read = partial(load, device=config.device)
+    return train_once(unique, checkpoints, context.models / name, training, read, save)
 
 
 def predict_splits(

@@ -20,11 +20,11 @@ from torch.nn import functional
 from builder.augment.bench.classifiers import ClassifierConfig, ClassifierItem, words_of
 from builder.augment.bench.inputs import MOST_ASPECT, EncoderReader, PieceBatch, PieceRow, collate
 from builder.augment.bench.taggers import SentenceClassifier, Tagger, mean
-from builder.augment.nets.bases import ENCODER, MASKED, load_model
 from builder.core.errors import ModelError
+from builder.learning.checkpoint import Checkpoints
 from builder.learning.devices import device_of, place
+from builder.learning.hub import ENCODER, MASKED, load_model
 from builder.learning.loop import fit
-from builder.learning.obtain import TrainingRun
 from builder.learning.task import seed_of
 from builder.models.paper.squad import SquadQuestion, read_squad
 
@@ -234,25 +234,21 @@ def post_train(
     domain: Sequence[str],
     comprehension: Path | None,
     config: ClassifierConfig,
-    run: TrainingRun,
-) -> dict[str, float]:
-    """Train `encoder` in place; says on how much. Without questions the domain alone is learnt."""
+    seed: int,
+    checkpoints: Checkpoints,
+) -> None:
+    """Train `encoder` in place. Without questions the domain alone is learnt."""
     reader = encoder.reader
     texts = [reader.read(ClassifierItem(text, words_of(text)), 0) for text in dict.fromkeys(domain) if text.strip()]
-    candidates = [question(row, reader) for row in read_squad(comprehension)[0]] if comprehension else []
-    questions = [kept for kept in candidates if kept is not None]
+    asked = read_squad(comprehension)[0] if comprehension else []
+    questions = [kept for each in asked if (kept := question(each, reader))]
     if comprehension and not questions:
         raise ModelError("no answer stands within the words that are read of its context", where=str(comprehension))
     network = PostTraining(encoder, texts, questions)
     lengths = [len(row) for row in texts] + [len(kept.row) for kept in questions]
     if lengths:
         loss: Callable[[list[int]], Tensor] = network.loss
-        fit(network, lengths, loss, lambda: 0.0, config, seed_of(run.seed, "post"), run.checkpoints, run.progress)
-    return {
-        "post_texts": len(texts),
-        "post_questions": len(questions),
-        "post_questions_cut": len(candidates) - len(questions),
-    }
+        fit(network, lengths, loss, lambda: 0.0, config, seed_of(seed, "post"), checkpoints)
 
 
 def question(asked: SquadQuestion, reader: EncoderReader) -> PieceQuestion | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,7 +34,6 @@ from builder.learning.checkpoint import Checkpoints
 from builder.learning.devices import choose, device_of, half_precision, in_parts, place
 from builder.learning.encode import batches
 from builder.learning.loop import fit, scope
-from builder.learning.obtain import TrainingRun
 from builder.learning.task import seed_of
 
 Answer = TypeVar("Answer")
@@ -49,7 +48,6 @@ class TrainedClassifier:
     task: Task
     labels: tuple[str, ...]
     config: ClassifierConfig
-    facts: dict[str, float] = field(default_factory=dict)
 
     def predict(self, items: Sequence[ClassifierItem]) -> list[ClassifierItem]:
         """The items as the model labels them; what they hold as gold is not read."""
@@ -115,16 +113,14 @@ def learn(
     device = choose(means.device)
     if isinstance(begin, nn.Module):
         begin.to(device)
-    facts: dict[str, float] = {}
     if choice.name == "bert-pt":
         domain = (*means.domain, *(item.text for item in train))
-        run = TrainingRun(seed, Checkpoints(checkpoints / "post", unique), None)
-        facts |= post_train(begin, domain, means.comprehension, config, run)
+        post_train(begin, domain, means.comprehension, config, seed, Checkpoints(checkpoints / "post", unique))
     with scope(config.threads, seed_of(seed, "head")):
         module, _, name = choice.kind.network.partition(":")
         network = getattr(importlib.import_module(f"builder.augment.bench.{module}"), name)(begin, len(labels), config)
     network.to(device)
-    model = TrainedClassifier(network, reader, task, labels, config, facts)
+    model = TrainedClassifier(network, reader, task, labels, config)
     rows = [reader.read(item, _gold(task, labels, reader, item)) for item in train]
 
     def loss(chosen: list[int]) -> Tensor:
@@ -135,16 +131,7 @@ def learn(
     def evaluate() -> float:
         return quality(task, valid, model.predict(valid)) if valid else 0.0
 
-    fitted = fit(
-        network, [len(row) for row in rows], loss, evaluate, config, seed, Checkpoints(checkpoints / "fit", unique)
-    )
-    facts |= {
-        "valid": fitted.score,
-        "epoch": fitted.epoch,
-        "items": len(train),
-        "parameters": sum(p.numel() for p in network.parameters()),
-    }
-    facts["cut"] = sum(len(reader.shown(item)) < len(item.words) for item in train)
+    fit(network, [len(row) for row in rows], loss, evaluate, config, seed, Checkpoints(checkpoints / "fit", unique))
     return model
 
 

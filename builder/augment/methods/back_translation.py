@@ -17,12 +17,12 @@ import torch
 from builder.augment.candidates import Rewrite, Sentence
 from builder.augment.catalogue import AugmentSettings
 from builder.augment.methods.gpt2 import around
-from builder.augment.nets.bases import SEQ2SEQ, load_model
 from builder.core.errors import ConfigError
 from builder.core.files import key_of
 from builder.learning.checkpoint import tensor_digest
 from builder.learning.devices import choose, device_of
 from builder.learning.encode import batches
+from builder.learning.hub import SEQ2SEQ, load_model
 from builder.learning.loop import scope
 
 # ---- Translation models

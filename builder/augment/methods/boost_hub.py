@@ -53,11 +53,6 @@ class MaskedModel:
     tokenizer: Any
     longest: int = LONGEST
 
-    @property
-    def digest(self) -> str:
-        named = {name: parameter.detach() for name, parameter in self.network.named_parameters()}
-        return tensor_digest(named, type(self.tokenizer).__name__)[:16]
-
     def ids(self, text: str) -> list[int]:
         """The tokens with the marks at both ends, cut at `longest`."""
         numbers: list[int] = self.tokenizer(text, truncation=True, max_length=self.longest).input_ids
@@ -65,10 +60,8 @@ class MaskedModel:
 
     def surprise(self, texts: Sequence[str], threads: int) -> list[float]:
         """Per text the mean of -log p over its tokens, each masked in turn (equation 2, per token)."""
-        ids, special = (
-            [self.ids(text) for text in texts],
-            set(self.tokenizer.all_special_ids) - {self.tokenizer.unk_token_id},
-        )
+        ids = [self.ids(text) for text in texts]
+        special = set(self.tokenizer.all_special_ids) - {self.tokenizer.unk_token_id}
         asked = [(i, at) for i, tokens in enumerate(ids) for at, token in enumerate(tokens) if token not in special]
         shown = [[*ids[i][:at], self.tokenizer.mask_token_id, *ids[i][at + 1 :]] for i, at in asked]
         total, number = [0.0] * len(texts), [0] * len(texts)

@@ -23,12 +23,13 @@ from functools import lru_cache
 from random import Random
 from typing import ClassVar
 
-from builder.augment.candidates import Edit, Rewrite, Sentence, amount, distinct, free, inside, replacing, seeded, some
+from builder.augment.candidates import Edit, Rewrite, Sentence, amount, distinct, free, replacing, seeded, some
 from builder.augment.catalogue import AugmentSettings
 from builder.augment.constraints import read_words
 from builder.augment.methods import synonym
 from builder.core.files import key_of
 from builder.core.records import Span
+from builder.learning.pieces import in_a_row
 from builder.reviews.repair import fold
 from builder.reviews.script import converter
 
@@ -183,9 +184,7 @@ class Eda:
             return ()
         first, simplified = random.randrange(len(self.operations)), synonym.is_simplified(sentence)
         rich = [(i, synonyms) for i in words if (synonyms := self._known(sentence, i, simplified))]
-        marks = [(mark.start, mark.end) for mark in sentence.marks]
-        low, high = (marks[0][0], marks[-1][1]) if marks else (0, 0)
-        places = [at for at, _ in sentence.words if at <= low or high <= at or not inside(marks, at)]
+        places = [at for at, _ in sentence.words if not any(mark.start < at < mark.end for mark in sentence.marks)]
         changes = self.usage.changes(sentence, words, places, simplified) if self.usage else {}
         ready = Ready(sentence, words, rich, places, amount(self.rate, len(words)), self.rate, changes)
         return distinct(
@@ -245,13 +244,7 @@ def deleted(ready: Ready, random: Random) -> tuple[Edit, ...]:
     words = ready.sentence.words
     if len(going) >= len(words):
         return ()
-    runs: list[list[int]] = []
-    for i in going:
-        if runs and runs[-1][1] == i - 1:
-            runs[-1][1] = i
-        else:
-            runs.append([i, i])
-    return tuple(Edit(*_stretch(words, first, last), "") for first, last in runs)
+    return tuple(Edit(*_stretch(words, first, last), "") for first, last in in_a_row(going))
 
 
 def _stretch(words: Sequence[Span], first: int, last: int) -> Span:

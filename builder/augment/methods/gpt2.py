@@ -24,9 +24,10 @@ from builder.augment.method_settings import Gpt2Settings, describe_settings, sig
 from builder.augment.methods.replacing import unit_inventory
 from builder.augment.nets import bases
 from builder.augment.nets.beam import Beams, SearchRows, SearchRules, banned, in_batches, search, settled
-from builder.augment.nets.transformer import IGNORED, DecoderLayer, begun, padded
+from builder.augment.nets.transformer import IGNORED, begun, padded
 from builder.augment.training import Workplace, candidates_by_plan, kept, train_until_converged, trained
 from builder.core.errors import ModelError
+from builder.learning import hub
 from builder.learning.checkpoint import tensor_digest
 from builder.learning.devices import choose, device_of
 from builder.learning.encode import batches
@@ -61,44 +62,8 @@ class Opening:
     most: int
 
 
-class EmbeddedCausal(nn.Module):
-    """A Transformer decoder without an encoder; the output is tied to the tokens."""
-
-    longest = 512
-
-    def __init__(self, size: int, width: int, heads: int, layers: int, dropout: float = 0.1) -> None:
-        super().__init__()
-        self.positions = nn.Embedding(self.longest, width)
-        self.layers = nn.ModuleList(DecoderLayer(width, heads, dropout, crossed=False) for _ in range(layers))
-        self.norm, self.dropout = nn.LayerNorm(width), nn.Dropout(dropout)
-        self.bias = nn.Parameter(torch.zeros(size))
-        self.tokens = nn.Embedding(size, width)
-        begun(self)
-
-    def forward(self, ids: Tensor) -> Tensor:
-        """Logits [B, S, V] of what follows each token; padding stands behind and is not seen by what is before."""
-        x = self.dropout(self.tokens(ids) + self.positions.weight[: ids.shape[1]])
-        for layer in self.layers:
-            x = layer(x, None, None)
-        return functional.linear(self.norm(x), self.tokens.weight, self.bias)
-
-    def read(self, ids: Tensor, state: list[Any]) -> Tensor:
-        """Log-probabilities [N, V] of what follows the last of `ids` [N, S], behind what `state` remembers."""
-        done, count = state[0][0].shape[2] if state else 0, ids.shape[1]
-        x = self.tokens(ids) + self.positions.weight[done : done + count]
-        mask = None if state else torch.ones(count, count, dtype=torch.bool, device=ids.device).tril()
-        past = state[:] or [None] * len(self.layers)
-        for i, layer in enumerate(self.layers):
-            x, past[i] = layer.step(x, past[i], None, None, mask)  # type: ignore[operator]
-        state[:] = past
-        return torch.log_softmax(functional.linear(self.norm(x[:, -1]), self.tokens.weight, self.bias).float(), -1)
-
-    def select(self, rows: Tensor, state: list[Any]) -> None:
-        state[:] = [(keys[rows], values[rows]) for keys, values in state]
-
-
-class HubCausal(nn.Module):
-    """A causal language model of transformers behind the same words."""
+class Causal(nn.Module):
+    """A causal language model of transformers: all tokens at once, or some behind those that `state` remembers."""
 
     def __init__(self, network: Any) -> None:
         super().__init__()
@@ -118,24 +83,27 @@ class HubCausal(nn.Module):
         state[0].batch_select_indices(rows)
 
 
-Causal = EmbeddedCausal | HubCausal
-
-
-def embedded(size: int, width: int, layers: int, seed: int) -> EmbeddedCausal:
-    """An untrained embedded decoder; the same seed gives the same weights."""
+def embedded(size: int, width: int, layers: int, seed: int) -> Causal:
+    """A small GPT-2, untrained; the same seed gives the same weights."""
+    shape = {
+        "model_type": "gpt2", "vocab_size": size, "n_positions": 512, "n_embd": width, "n_layer": layers, "n_head": 4,
+        "bos_token_id": BOS, "eos_token_id": EOS, "attn_pdrop": 0.0, "initializer_range": 0.05,
+    }  # fmt: skip
     with scope(1, seed):
-        return EmbeddedCausal(size, width, 4, layers)
+        network = hub.make_network("AutoModelForCausalLM", shape, "embedded")
+        begun(network)
+    return Causal(network)
 
 
-def based(source: str, marks: Sequence[str], seed: int) -> tuple[HubCausal, bases.HubInventory, str]:
+def based(source: str, marks: Sequence[str], seed: int) -> tuple[Causal, bases.HubInventory, str]:
     """A causal language model with `marks` among its tokens, and the digest of its weights before that."""
-    network, known = bases.load(source, bases.CAUSAL)
+    network, known = bases.load(source, hub.CAUSAL)
     digest = tensor_digest(dict(network.named_parameters()))
     tokenizer = known.tokenizer
     tokenizer.add_tokens(list(marks), special_tokens=True)
     with scope(1, seed):
         network.resize_token_embeddings(max(len(tokenizer), known.size), mean_resizing=False)
-    return HubCausal(network), bases.inventory(network, tokenizer, source, masks=False), digest
+    return Causal(network), bases.inventory(network, tokenizer, source, masks=False), digest
 
 
 def loss(network: Causal, items: Sequence[Continuation]) -> Tensor:
@@ -148,7 +116,7 @@ def loss(network: Causal, items: Sequence[Continuation]) -> Tensor:
 
 def measure_perplexity(source: str, threads: int, device: str, texts: Sequence[str]) -> float | None:
     """The perplexity of a model over all tokens that something precedes; None where there is none."""
-    network, known = bases.load(source, bases.CAUSAL)
+    network, known = bases.load(source, hub.CAUSAL)
     place = choose(device)
     network.to(place).eval()
     longest = int(getattr(network.config, "max_position_embeddings", 512))

@@ -1,8 +1,7 @@
-"""Models of transformers as bases of augmentation and its bench: loading, refusing those of the wrong kind, their
-tokens.
+"""Models of transformers as bases of augmentation, and their tokens.
 
-In: a hub name or a folder. Out: the network with its tokenizer, or with an `Inventory` of its tokens. A token that
-reaches into a labelled span is kept as a whole, so that no tokenizer can cut through a label.
+In: a hub name or a folder. Out: the network with an `Inventory` of its tokens. A token that reaches into a labelled
+span is kept as a whole, so that no tokenizer can cut through a label.
 """
 
 from __future__ import annotations
@@ -15,20 +14,12 @@ from typing import Any
 from builder.core.errors import ModelError
 from builder.core.records import Span
 from builder.learning import hub
-from builder.learning.pieces import Cut, Written
+from builder.learning.pieces import Cut, Written, in_a_row
 
-MASKED, CAUSAL, SEQ2SEQ, ENCODER = "masked", "causal", "seq2seq", "encoder"
 _HEADS = ("cls.predictions", "lm_head", "generator_")
 """Names in the weights of the heads of masked language models."""
 _HAN = re.compile("[\u3000-\u303f\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 _SPACED_HAN = re.compile(f"(?<! ) +(?={_HAN.pattern})|(?<={_HAN.pattern}) +")
-_KINDS = {
-    MASKED: ("AutoModelForMaskedLM", "masked language model", "such as bert-base-chinese"),
-    CAUSAL: ("AutoModelForCausalLM", "causal language model", "such as gpt2"),
-    SEQ2SEQ: ("AutoModelForSeq2SeqLM", "encoder-decoder", "such as google/mt5-base"),
-    ENCODER: ("AutoModel", "encoder", "such as BERT, RoBERTa or DeBERTa"),
-}
-"""The class of transformers that loads a kind of model, what the kind is called, and an example."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,19 +54,12 @@ class HubInventory:
         return tuple(run for run in self._runs(text, cut, new) if text[run[0] : run[1]] != run[2])
 
     def _runs(self, text: str, cut: Cut, new: Mapping[int, int]) -> Iterator[Written]:
-        done = -1
-        for at in sorted(new):
-            if at <= done:
-                continue
-            done = at
-            while done + 1 in new:
-                done += 1
+        for at, done in in_a_row(sorted(new)):
             ids = [new[i] for i in range(at, done + 1)]
             start, end = cut.spans[at][0], cut.spans[done][1]
             new_text = self.read(ids, cut.ids[at - 1] if at else None)
-            if at and not _HAN.match(
-                new_text
-            ):  # spaces before Han characters are marks of the text, no habit of the tokenizer
+            # spaces before Han characters are marks of the text, no habit of the tokenizer
+            if at and not _HAN.match(new_text):
                 start = cut.spans[at - 1][1]
             yield start, end, new_text if at else new_text.lstrip()
 
@@ -156,38 +140,5 @@ def _marks(tokenizer: Any, size: int) -> tuple[int, ...]:
 
 def load(source: str, kind: str, new_head: bool = False) -> tuple[Any, HubInventory]:
     """A network with the `Inventory` of its tokens; `new_head`: the head of a masked one may be missing."""
-    network, tokenizer = load_model(source, kind, _HEADS if new_head else ())
-    return network, inventory(network, tokenizer, source, kind != CAUSAL)
-
-
-def load_model(source: str, kind: str, optional: tuple[str, ...] = ()) -> tuple[Any, Any]:
-    """Network (float32) and tokenizer of a kind, whole but for weights named in `optional`; ModelError for another."""
-    auto, called, example = _KINDS[kind]
-    _require_kind(source, kind)
-    tokenizer = hub.load_tokenizer(source)
-    if kind == CAUSAL and tokenizer.pad_token_id is None and tokenizer.eos_token_id is not None:
-        tokenizer.pad_token = tokenizer.eos_token  # as GPT-2's: padding is never looked at
-    marks = {MASKED: ("mask", "pad"), ENCODER: ("cls", "mask"), SEQ2SEQ: ("eos", "pad")}.get(kind, ())
-    if lacking := [mark for mark in marks if getattr(tokenizer, f"{mark}_token_id") is None]:
-        raise ModelError(
-            f"the tokenizer has no {lacking[0]} token, which each {called} needs",
-            where=source,
-            fix=f"use one {example}",
-        )
-    return hub.load_network(auto, source, wanted=f"one {example}", optional=optional), tokenizer
-
-
-def _require_kind(source: str, kind: str) -> None:
-    """ModelError where a model is of another kind, by its class or by the task that it was saved with."""
-    config = hub.load_config(source)
-    import transformers
-
-    auto, called, example = _KINDS[kind]
-    known = getattr(transformers, _KINDS[MASKED][0] if kind == ENCODER else auto)._model_mapping
-    fix = f"use one {example}"
-    if getattr(config, "is_encoder_decoder", False) != (kind == SEQ2SEQ) or type(config) not in known:
-        raise ModelError(f"a {config.model_type!r} model is no {called}", where=source, fix=fix)
-    architectures = list(getattr(config, "architectures", None) or ())
-    wrong = [name for name in architectures if ("MaskedLM" in name) != (kind == MASKED) and "LM" in name]
-    if wrong and kind in (MASKED, CAUSAL):
-        raise ModelError(f"a {wrong[0]} is no {called}", where=source, fix=fix)
+    network, tokenizer = hub.load_model(source, kind, _HEADS if new_head else ())
+    return network, inventory(network, tokenizer, source, kind != hub.CAUSAL)

@@ -19,13 +19,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.augment.nets.bases import MASKED, HubInventory
+from builder.augment.nets.bases import HubInventory
 from builder.augment.nets.bases import load as load_hub
 from builder.augment.nets.beam import banned, in_batches, rounded, settled
 from builder.augment.nets.transformer import EncoderLayer, begun, padded, turned_round
 from builder.core.errors import ModelError
 from builder.learning.checkpoint import tensor_digest
 from builder.learning.devices import device_of, place
+from builder.learning.hub import MASKED
 from builder.learning.loop import scope
 from builder.learning.obtain import Measure, Phase, TrainingRun, train_phases
 from builder.learning.pieces import Inventory

@@ -28,6 +28,7 @@ from builder.core.errors import ModelError
 from builder.core.records import Span
 from builder.learning.checkpoint import tensor_digest
 from builder.learning.devices import device_of, place
+from builder.learning.hub import SEQ2SEQ
 from builder.learning.loop import scope
 from builder.learning.obtain import (
     Measure,
@@ -183,7 +184,7 @@ def embedded(size: int, width: int, used: bool, seed: int) -> LabelledSeq2Seq:
 
 def based(source: str, used: bool, seed: int) -> tuple[LabelledSeq2Seq, bases.HubInventory, str]:
     """Any encoder-decoder of a hub or folder with label embeddings, its tokens, and the digest of its weights."""
-    network, inventory = bases.load(source, bases.SEQ2SEQ)
+    network, inventory = bases.load(source, SEQ2SEQ)
     with scope(1, seed):
         labelled = LabelledSeq2Seq(HubCore(network), len(LABELS), used)
     return labelled, inventory, tensor_digest(dict(network.named_parameters()))

@@ -90,47 +90,38 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Self-attention over what was read, attention to the encoder where there is one, feed-forward."""
+    """Self-attention over what was read, attention to the encoder, feed-forward."""
 
-    def __init__(self, width: int, heads: int, dropout: float, crossed: bool = True) -> None:
+    def __init__(self, width: int, heads: int, dropout: float) -> None:
         super().__init__()
-        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(3 if crossed else 2))
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(3))
         self.attention, self.feed, self.dropout = Attention(width, heads), Feed(width), nn.Dropout(dropout)
-        self.cross = Attention(width, heads) if crossed else None
+        self.cross = Attention(width, heads)
 
     def memory(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """The keys and values of an encoder's output."""
-        assert self.cross is not None, "a decoder without an encoder"
         return self.cross.keys_values(x)
 
-    def forward(
-        self, x: Tensor, memory: tuple[Tensor, Tensor] | None, seen: Tensor | None, mask: Tensor | None = None
-    ) -> Tensor:
-        """All steps at once [B, S, D]; `seen` [B, 1, 1, T]: where the encoder has tokens; `mask` [B, 1, S, S]."""
+    def forward(self, x: Tensor, memory: tuple[Tensor, Tensor], seen: Tensor) -> Tensor:
+        """All steps at once [B, S, D]; `seen` [B, 1, 1, T]: where the encoder has tokens."""
         normal = self.norms[0](x)
-        x = x + self.dropout(self.attention(normal, *self.attention.keys_values(normal), mask, causal=mask is None))
+        x = x + self.dropout(self.attention(normal, *self.attention.keys_values(normal), None, causal=True))
         return self._rest(x, memory, seen)
 
     def step(
-        self,
-        x: Tensor,
-        past: tuple[Tensor, Tensor] | None,
-        memory: tuple[Tensor, Tensor] | None,
-        seen: Tensor | None,
-        mask: Tensor | None,
+        self, x: Tensor, past: tuple[Tensor, Tensor] | None, memory: tuple[Tensor, Tensor], seen: Tensor
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """One step of every beam [B * K, 1, D], and the keys and values so far; `memory` is of rows."""
         normal = self.norms[0](x)
         keys, values = self.attention.keys_values(normal)
         if past is not None:
             keys, values = torch.cat([past[0], keys], 2), torch.cat([past[1], values], 2)
-        x = x + self.attention(normal, keys, values, mask)
-        rows = x if memory is None else x.view(memory[0].shape[0], -1, x.shape[-1])
+        x = x + self.attention(normal, keys, values, None)
+        rows = x.view(memory[0].shape[0], -1, x.shape[-1])
         return self._rest(rows, memory, seen).view_as(x), (keys, values)
 
-    def _rest(self, x: Tensor, memory: tuple[Tensor, Tensor] | None, seen: Tensor | None) -> Tensor:
-        if self.cross is not None and memory is not None:
-            x = x + self.dropout(self.cross(self.norms[1](x), *memory, seen))
+    def _rest(self, x: Tensor, memory: tuple[Tensor, Tensor], seen: Tensor) -> Tensor:
+        x = x + self.dropout(self.cross(self.norms[1](x), *memory, seen))
         out: Tensor = x + self.dropout(self.feed(self.norms[-1](x)))
         return out
 
@@ -241,7 +232,7 @@ class EmbeddedCore(nn.Module):
         kept, seen, at, past, written = state
         output, state[4] = self.writing(x, written)
         x = x + output + self.positions(at.clamp(max=self.longest - 1))[:, None]
-        x, state[3] = self.decoder.step(x, past, kept, seen, None)
+        x, state[3] = self.decoder.step(x, past, kept, seen)
         state[2] = at + 1
         out: Tensor = self.norms[1](x)
         return out

@@ -10,34 +10,38 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
 from builder.core.errors import BuilderError, ModelError
 from builder.core.files import read_settings, replace_folder, write_atomically
-from builder.learning.checkpoint import BEST, Checkpoints, load_weights, saved_model, tensor_digest, weights_of
+from builder.learning.checkpoint import Checkpoints, tensor_digest, train_once, weights_of
 from builder.learning.hub import quiet
 from builder.learning.processes import launched, together
 from builder.learning.task import Example, JudgedReview, Progress
 from builder.models.paper.models import AnswerScore, Referee, VerdictScore, Writer, ask, nothing_to_learn, settings
 from builder.models.paper.pretrained import Base, check_characters, load_base
-from builder.models.paper.seq2seq import FineTuned, Seq2SeqConfig, ShareScore, TokenPair, finish, finished, fit
+from builder.models.paper.seq2seq import FineTuned, Seq2SeqConfig, ShareScore, TokenPair, fit
 from builder.models.paper.templates import Asking, answer, judge_answers, judge_question, triple_of
 
+Model = TypeVar("Model", bound=Writer | Referee)
 MANIFEST = "paper.json"
 FORMAT = 1
 
 
 def train_writer(
     train: Sequence[Example], valid: Sequence[Example], source: str, asking: Asking, config: Seq2SeqConfig, seed: int,
-    checkpoints: Path, progress: Progress | None = None,
+    checkpoints: Path, progress: Progress | None = None, folder: Path | None = None,
 ) -> Writer:  # fmt: skip
-    """Fine-tune a base to write the triplets of `train`; the epoch with the best example-based F1 on `valid` wins."""
+    """Fine-tune a base to write the triplets of `train`; the epoch with the best example-based F1 on `valid` wins. With
+    a `folder` the model is saved there, and a training that was saved before is read.
+    """
     if not any(example.triplets for example in train):
         raise nothing_to_learn(len(train), "triplet")
     base = load_base(source)
@@ -46,19 +50,25 @@ def train_writer(
     texts = [(example.id, ask(example, asking), target) for example, (target, _) in zip(train, due, strict=True)]
     pairs, cut = make_pairs(base, texts, config)
     score = AnswerScore(base.without_network(), asking, config, tuple(valid))
-    trained = fine_tune(base, pairs, score, config, seed, checkpoints, progress)
-    facts = _facts(trained, len(train), cut, share) | {
-        "triplets_lost": float(sum(len(left) for _, left in due)),
-        "valid_f1": trained.score,
-    }
-    return Writer(base, asking, config, _digest(base, settings("writer", config.numbers, asdict(asking))), facts)
+
+    def tune() -> Writer:
+        trained = fine_tune(base, pairs, score, config, seed, checkpoints, progress)
+        facts = _facts(trained, len(train), cut, share) | {
+            "triplets_lost": float(sum(len(left) for _, left in due)),
+            "valid_f1": trained.score,
+        }
+        return Writer(base, asking, config, _digest(base, settings("writer", config.numbers, asdict(asking))), facts)
+
+    return _once(tune, fingerprint(base, pairs, config, seed), checkpoints, folder, config.device)
 
 
 def train_referee(
     train: Sequence[JudgedReview], valid: Sequence[JudgedReview], source: str, config: Seq2SeqConfig, seed: int,
-    checkpoints: Path, progress: Progress | None = None,
+    checkpoints: Path, progress: Progress | None = None, folder: Path | None = None,
 ) -> Referee:  # fmt: skip
-    """Fine-tune a base to answer the two questions about judged triplets; the epoch of the best accuracy wins."""
+    """Fine-tune a base to answer the two questions about judged triplets; the epoch of the best accuracy wins. `folder`
+    as of `train_writer`.
+    """
     if not any(item.verdicts for item in train):
         raise nothing_to_learn(len(train), "judged triplet")
     base = load_base(source)
@@ -80,11 +90,22 @@ def train_referee(
         )
         for example in valid
     )
-    trained = fine_tune(
-        base, pairs, VerdictScore(base.without_network(), config, held_out), config, seed, checkpoints, progress
-    )
-    facts = _facts(trained, len(train), cut, share) | {"triplets": float(len(pairs)), "valid_accuracy": trained.score}
-    return Referee(base, config, _digest(base, settings("referee", config.numbers, {})), facts)
+    score = VerdictScore(base.without_network(), config, held_out)
+
+    def tune() -> Referee:
+        trained = fine_tune(base, pairs, score, config, seed, checkpoints, progress)
+        facts = _facts(trained, len(train), cut, share) | {
+            "triplets": float(len(pairs)),
+            "valid_accuracy": trained.score,
+        }
+        return Referee(base, config, _digest(base, settings("referee", config.numbers, {})), facts)
+
+    return _once(tune, fingerprint(base, pairs, config, seed), checkpoints, folder, config.device)
+
+
+def _once(train: Callable[[], Model], unique: str, checkpoints: Path, folder: Path | None, device: str) -> Model:
+    """What `train` makes: saved in `folder`, where one is named, or read where it was saved before."""
+    return train_once(unique, checkpoints, folder, train, partial(load, device=device), save) if folder else train()
 
 
 def fine_tune(
@@ -96,34 +117,22 @@ def fine_tune(
     checkpoints: Path,
     progress: Progress | None = None,
 ) -> FineTuned:
-    """Train `base.network` in place, here or in processes of a launcher; what was trained before is only read."""
+    """Train `base.network` in place, here or in processes of a launcher, from the last checkpoint on."""
     if not pairs:
         raise ModelError("the training set is empty", where="sequence-to-sequence training", fix="train on more data")
-    fingerprint = _fingerprint(base, pairs, config, seed)
-    model, best = saved_model(checkpoints, fingerprint), (checkpoints / BEST).is_file()
-    trained = finished(checkpoints, fingerprint) if model or best else None
-    if trained and model and not best:
-        load_weights(base.network, weights_of(load(model).base.network), model)
-        base.network.eval()
-        return trained
-    if trained is None and launched() > 1:
-        together(_train_here, (base.source, pairs, score, config, seed, checkpoints, fingerprint), progress)
-        trained = finished(checkpoints, fingerprint)
-        assert trained is not None, "rank 0 has finished"
-    elif trained is None:
-        trained = fit(base.network, pairs, score, config, seed, checkpoints, fingerprint, progress)
-        finish(checkpoints, fingerprint, trained)
-    Checkpoints(checkpoints, fingerprint).read_best(base.network)
+    unique = fingerprint(base, pairs, config, seed)
+    if launched() == 1:
+        return fit(base.network, pairs, score, config, seed, checkpoints, unique, progress)
+    trained: FineTuned = together(_train_here, (base.source, pairs, score, config, seed, checkpoints, unique), progress)
+    Checkpoints(checkpoints, unique).read_best(base.network)
     base.network.eval()
     return trained
 
 
-def _train_here(progress: Progress | None, arguments: tuple[Any, ...]) -> None:
+def _train_here(progress: Progress | None, arguments: tuple[Any, ...]) -> FineTuned:
     """What each of several processes does."""
-    source, pairs, score, config, seed, checkpoints, fingerprint = arguments
-    trained = fit(load_base(source).network, pairs, score, config, seed, checkpoints, fingerprint, progress)
-    if progress:  # rank 0
-        finish(checkpoints, fingerprint, trained)
+    source, pairs, score, config, seed, checkpoints, unique = arguments
+    return fit(load_base(source).network, pairs, score, config, seed, checkpoints, unique, progress)
 
 
 def make_pairs(base: Base, texts: Sequence[tuple[str, str, str]], config: Seq2SeqConfig) -> tuple[list[TokenPair], int]:
@@ -150,7 +159,7 @@ def _facts(trained: FineTuned, examples: int, cut: int, unknown: float) -> dict[
     }
 
 
-def _fingerprint(base: Base, pairs: Sequence[TokenPair], config: Seq2SeqConfig, seed: int) -> str:
+def fingerprint(base: Base, pairs: Sequence[TokenPair], config: Seq2SeqConfig, seed: int) -> str:
     """What makes two trainings the same: base weights, data, numbers, libraries."""
     total = hashlib.sha256(repr((config, seed, torch.__version__, version("transformers"))).encode())
     total.update(tensor_digest(weights_of(base.network)).encode())
@@ -179,13 +188,12 @@ def save_base(base: Base, folder: Path) -> None:
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def save(model: Writer | Referee, folder: Path) -> Writer | Referee:
+def save(model: Model, folder: Path) -> Model:
     """Write a model to `folder`; the same model, which keeps its answers there from now on."""
     save_base(model.base, folder)
-    writer = isinstance(model, Writer)
     kept = {
         "format": FORMAT,
-        "kind": "writer" if writer else "referee",
+        "kind": "writer" if isinstance(model, Writer) else "referee",
         "digest": model.digest,
         "config": model.config.numbers,
         "asking": asdict(model.asking) if isinstance(model, Writer) else {},
@@ -193,19 +201,18 @@ def save(model: Writer | Referee, folder: Path) -> Writer | Referee:
         "base": model.base.source,
     }
     write_atomically(folder / MANIFEST, (json.dumps(kept, sort_keys=True) + "\n").encode())
-    if isinstance(model, Writer):
-        return Writer(model.base, model.asking, model.config, model.digest, model.facts, folder)
-    return model
+    return replace(model, folder=folder) if isinstance(model, Writer) else model
 
 
-def load(folder: Path) -> Writer | Referee:
-    """The model that `save` wrote; ModelError says what is missing, damaged or foreign."""
+def load(folder: Path, device: str = "auto") -> Writer | Referee:
+    """The model that `save` wrote, which will run on `device`; ModelError says what is missing, damaged or foreign."""
     path = folder / MANIFEST
     try:
         kept = json.loads(read_settings(path))
         if kept["format"] != FORMAT:
             raise ModelError(f"not a model of format {FORMAT}", where=str(path), fix="train the model again")
-        config, facts, digest = Seq2SeqConfig.read(kept["config"]), dict(kept["facts"]), str(kept["digest"])
+        config = replace(Seq2SeqConfig.read(kept["config"]), device=device)
+        facts, digest = dict(kept["facts"]), str(kept["digest"])
         asking = Asking(**{key: value for key, value in kept["asking"].items() if key != "constrained"})
         kind = {"writer": "writer", "referee": "referee"}[kept["kind"]]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -79,16 +79,13 @@ class Writer:
         """The triplets of each text, asked about its `aspects` as well."""
         asked = [question(text, self.asking.template, named) for text, named in zip(texts, aspects, strict=True)]
         examples = [Example("", text, ()) for text in texts]
-        return [written.triplets for written in self._answers(examples, asked, progress)]
+        return [written.triplets for written in self.answers(examples, progress, asked)]
 
-    def answers(self, examples: Sequence[Example], progress: Progress | None = None) -> list[WrittenAnswer]:
-        """What the model writes about each example."""
-        return self._answers(examples, [ask(example, self.asking) for example in examples], progress)
-
-    def _answers(
-        self, examples: Sequence[Example], asked: Sequence[str], progress: Progress | None
+    def answers(
+        self, examples: Sequence[Example], progress: Progress | None = None, asked: Sequence[str] = ()
     ) -> list[WrittenAnswer]:
-        kept = self._kept()
+        """What the model writes about each example, where it is `asked` so, else as in training."""
+        asked, kept = asked or [ask(example, self.asking) for example in examples], self._kept()
         new = {key: example for key, example in zip(asked, examples, strict=True) if key not in kept}
         for key, output in self._write(new, progress):
             kept[key] = output
@@ -99,25 +96,24 @@ class Writer:
     def _write(self, new: dict[str, Example], progress: Progress | None) -> Iterator[tuple[str, tuple[str, float]]]:
         keys, examples = list(new), list(new.values())
         if self.elsewhere is not None:
-            for key, example, (text, confidence) in zip(keys, examples, self.elsewhere(examples), strict=True):
-                self._keep(key, text, confidence, example.text)
-                yield key, (text, confidence)
-            return
-        questions = [self.base.tokens(key, self.config.max_input) for key in keys]
-        for i, output in write(self.base, questions, self.config, progress):
-            text = decode(self.base, output.ids)
-            self._keep(keys[i], text, output.confidence, examples[i].text)
-            yield keys[i], (text, output.confidence)
+            written: Iterable[tuple[int, tuple[str, float]]] = zip(
+                range(len(keys)), self.elsewhere(examples), strict=True
+            )
+        else:
+            questions = [self.base.tokens(key, self.config.max_input) for key in keys]
+            outputs = write(self.base, questions, self.config, progress)
+            written = ((i, (decode(self.base, output.ids), output.confidence)) for i, output in outputs)
+        for i, (text, confidence) in written:
+            self._keep(keys[i], text, confidence, examples[i].text)
+            yield keys[i], (text, confidence)
 
     @property
     def artefact(self) -> Path | None:
         """The file of this model's answers under this way of asking and writing."""
         if self.folder is None:
             return None
-        way = hashlib.sha256(repr((self.asking, self.config.max_input, self.config.max_output)).encode()).hexdigest()[
-            :8
-        ]
-        return self.folder / f"answers-{self.digest}-{way}.jsonl"
+        way = hashlib.sha256(repr((self.asking, self.config.max_input, self.config.max_output)).encode()).hexdigest()
+        return self.folder / f"answers-{self.digest}-{way[:8]}.jsonl"
 
     def _kept(self) -> dict[str, tuple[str, float]]:
         """Answers by question. A last line that a kill cut short is written again."""

@@ -15,7 +15,7 @@ from builder.core.errors import ModelError
 from builder.core.records import POLARITY_NAMES
 from builder.learning import hub
 from builder.models.paper.templates import ALL, WHAT, WHICH, judge_answers, judge_question
-from builder.models.serving import find_unknown, require_class, require_known
+from builder.models.serving import find_unknown, require_known
 
 _JOINED = ("Metaspace", "WordPiece")
 
@@ -66,22 +66,7 @@ def load_base(source: str) -> Base:
             where="paper.base",
             fix='set paper.base = "google/mt5-base" or a folder',
         )
-    require_class(source, "paper")
-    tokenizer = load_tokenizer(source)
-    network = hub.load_network("AutoModelForSeq2SeqLM", source, wanted="one such as google/mt5-base")
-    return Base.of(network, tokenizer, source)
-
-
-def load_tokenizer(source: str) -> Any:
-    """The tokenizer. It must have an end and a padding mark, and cut text into pieces that say what they write."""
-    tokenizer = hub.load_tokenizer(source)
-    if tokenizer.eos_token_id is None or tokenizer.pad_token_id is None:
-        raise ModelError(
-            "the tokenizer has no end or no padding mark",
-            where=source,
-            fix="use the tokenizer of an encoder-decoder model",
-        )
-    return tokenizer
+    return Base.of(*hub.load_model(source, hub.SEQ2SEQ), source)
 
 
 def check_characters(base: Base, texts: Iterable[str]) -> float:

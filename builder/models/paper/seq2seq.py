@@ -25,9 +25,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from builder.core.errors import ModelError
-from builder.core.files import Kept
 from builder.core.limits import Limits, above_0, at_least, check_limits, from_0_to_1
-from builder.learning.checkpoint import BEST, Checkpoints
+from builder.learning.checkpoint import Checkpoints
 from builder.learning.devices import attempt
 from builder.learning.loop import Course, Fitted, TrainingStep, decayed_groups, train
 from builder.learning.processes import accelerated, agreed, sum_gradients
@@ -114,26 +113,6 @@ class FineTuned(Fitted):
     """What a fine-tuning reached, and the tokens that the device took at once in the end (0: as many as asked for)."""
 
     part_tokens: int = 0
-
-
-def finished(folder: Path, fingerprint: str) -> FineTuned | None:
-    """What a training had reached; its weights are in best.safetensors, or in the model that `settle` names."""
-    done = Kept(folder).find(fingerprint, slot="done")
-    if done is None or not ((folder / BEST).is_file() or done.get("model")):
-        return None
-    return FineTuned(done["score"], done["epoch"], tuple(done["scores"]), (), done["part_tokens"])
-
-
-def finish(folder: Path, fingerprint: str, trained: FineTuned) -> None:
-    """Note that a training is done, and drop its checkpoints, which are three times the model."""
-    done = {
-        "score": trained.score,
-        "epoch": trained.epoch,
-        "scores": trained.scores,
-        "part_tokens": trained.part_tokens,
-    }
-    Kept(folder).put(fingerprint, done, slot="done")
-    Checkpoints(folder, fingerprint).drop()
 
 
 def batches(pairs: Sequence[TokenPair], budget: int, seed: int, epoch: int, most: int = 0) -> list[Batch]:

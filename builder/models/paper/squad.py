@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builder.core.errors import InputError, ModelError
-from builder.core.files import parse_json
+from builder.core.files import Kept, parse_json
 from builder.learning.task import Progress
-from builder.models.paper.fine_tuning import fine_tune, make_pairs, save_base
+from builder.models.paper.fine_tuning import fine_tune, fingerprint, make_pairs, save_base
 from builder.models.paper.generate import write
 from builder.models.paper.pretrained import Base, check_characters, decode, load_base
 from builder.models.paper.seq2seq import Seq2SeqConfig
@@ -112,9 +112,15 @@ def pretrain(
     check_characters(base, (example.context for example in train))
     pairs, cut = make_pairs(base, [(example.id, example.text, example.answers[0]) for example in train], config)
     score = ExactMatch(base.without_network(), config, tuple(valid))
-    trained = fine_tune(base, pairs, score, config, seed, out.with_name(f"{out.name}.training"), progress)
-    save_base(base, out)
-    return Pretrained(len(train), len(valid), unanswered, trained.score, trained.epoch, cut)
+    kept, unique = out.with_name(f"{out.name}.training"), fingerprint(base, pairs, config, seed)
+    done = Kept(kept).find(unique, slot="done") if (out / "config.json").is_file() else None
+    if done is None:
+        trained = fine_tune(base, pairs, score, config, seed, kept, progress)
+        save_base(base, out)
+        done = Kept(kept).put(unique, {"score": trained.score, "epoch": trained.epoch}, slot="done")
+    for path in kept.glob("*.safetensors"):  # several times the model
+        path.unlink()
+    return Pretrained(len(train), len(valid), unanswered, done["score"], done["epoch"], cut)
 
 
 def _held_out(name: str, seed: int) -> bool:

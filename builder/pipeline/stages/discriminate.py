@@ -126,8 +126,9 @@ def _run_classifier(context: Context) -> runs.Counts:
 
 def _train(context: Context, judged: Mapping[str, list[JudgedReview]], shown: ModelBar) -> Judge:
     """Train the discriminator of the config's profile and leave it in the working directory."""
+    from builder.learning.checkpoint import train_once
     from builder.models.discriminator import identify_training, train_discriminator
-    from builder.models.saved import train_once
+    from builder.models.saved import load, save
 
     config, folder = context.config, context.models / judging.NAME
     checkpoints = context.models / f"{judging.NAME}.training"
@@ -142,7 +143,7 @@ def _train(context: Context, judged: Mapping[str, list[JudgedReview]], shown: Mo
     unique = identify_training(
         judged["train"], judged["valid"], settings, config.seed, "" if base is None else base.mark
     )
-    return train_once(unique, checkpoints, folder, config.device, train)
+    return train_once(unique, checkpoints, folder, train, partial(load, device=config.device), save)
 
 
 def _classify(context: Context, judge: Judge, items: list[JudgedReview], shown: ModelBar) -> list[predictions.Verdicts]:
