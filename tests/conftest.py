@@ -79,17 +79,17 @@ Variant D takes what the tagger finds, so that the release shows what was learne
 
 
 TIERS = {
-    "fast": "agreement answers architecture borders cli_help config docs engine formats golden natural resources rules"
+    "fast": "agreement answers architecture borders cli_help config docs engine formats golden resources rules"
     " store templates text word_classes",
     "hostile": "bad_input bombs crash_safety faults forgeries hostile_exports regexes strict_toml",
-    "models": "augment augment_cbert augment_files augment_gpt2 augment_masked_seq2seq"
-    " augment_own_words augment_release augment_style_transfer augment_trained augment_training"
-    " base_names bench_numbers bench_run boost_backends boost_filter boost_models classify devices"
-    " devices_everywhere encoder foreign_models measure_seq2seq model models_page nlp_ckip"
-    " paper_models paper_stage publish_model reproduce seq2seq training_memory trust",
+    "models": "base_names devices encoder foreign_models measure_seq2seq model models_page nlp_ckip paper_models"
+    " paper_stage publish_model seq2seq training_memory trust",
+    "augment": "augment augment_cbert augment_files augment_gpt2 augment_masked_seq2seq augment_own_words"
+    " augment_release augment_style_transfer augment_trained augment_training bench_numbers bench_run boost_backends"
+    " boost_filter boost_models classify devices_everywhere natural presets reproduce",
 }
 """The test files of a tier, without `test_` and `.py`. Other files are of tier `build`, and so are tests of fast files
-that need the tiny build or say so.
+that need the tiny build or say so. A test of another file that needs `builder.augment` is marked `augment`.
 """
 
 
@@ -100,16 +100,20 @@ def find_tier(path: Path) -> str:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """`-m fast` does not even import the other files: that alone takes half a minute."""
-    tier = config.option.markexpr
-    others = collection_path.name.startswith("test_") and tier in TIERS and find_tier(collection_path) != tier
-    return True if others else None
+    """`-m fast` does not even import the other files: that alone takes half a minute. `-m "not augment"` runs where
+    `builder.augment` is missing.
+    """
+    asked, tier = config.option.markexpr, find_tier(collection_path)
+    others = (asked in TIERS and tier != asked) or asked == f"not {tier}"
+    return True if collection_path.name.startswith("test_") and others else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Each test is of one tier."""
     for item in items:
         tier = find_tier(item.path)
+        if item.get_closest_marker("augment"):
+            continue
         builds = "built" in getattr(item, "fixturenames", ()) or item.get_closest_marker("build")
         item.add_marker("build" if tier == "fast" and builds else tier)
 
