@@ -89,7 +89,7 @@ TIERS = {
     " boost_filter boost_models classify devices_everywhere natural presets reproduce",
 }
 """The test files of a tier, without `test_` and `.py`. Other files are of tier `build`, and so are tests of fast files
-that need the tiny build or say so. A test of another file that needs `builder.augment` is marked `augment`.
+that need the tiny build or say so. A test of another file that needs `builder.augment` is marked `augment`, too.
 """
 
 
@@ -101,10 +101,11 @@ def find_tier(path: Path) -> str:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """`-m fast` does not even import the other files: that alone takes half a minute. `-m "not augment"` runs where
-    `builder.augment` is missing.
+    `builder.augment` is missing, and leaves out the documents, which are about the whole package.
     """
     asked, tier = config.option.markexpr, find_tier(collection_path)
-    others = (asked in TIERS and tier != asked) or asked == f"not {tier}"
+    without = asked == "not augment" and (tier == "augment" or collection_path.name == "test_docs.py")
+    others = without or (asked in TIERS and tier != asked)
     return True if collection_path.name.startswith("test_") and others else None
 
 
@@ -112,8 +113,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Each test is of one tier."""
     for item in items:
         tier = find_tier(item.path)
-        if item.get_closest_marker("augment"):
-            continue
         builds = "built" in getattr(item, "fixturenames", ()) or item.get_closest_marker("build")
         item.add_marker("build" if tier == "fast" and builds else tier)
 
