@@ -75,6 +75,7 @@ def test_elsewhere_a_missing_extra_is_installed_by_the_name_of_the_distribution(
     assert install_command("report") == "pip install 'review-triplets[report]'"
 
 
+@pytest.mark.augment
 def test_code_asks_only_for_extras_that_there_are_and_only_through_the_one_function() -> None:
     asked = set()
     for path in (ROOT / "builder").rglob("*.py"):
