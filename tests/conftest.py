@@ -25,7 +25,7 @@ import tempfile
 import time
 import tomllib
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from datetime import date
@@ -36,6 +36,7 @@ from typing import Any
 
 import briefly
 import pytest
+from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, settings
 
 # How long Hypothesis takes to make examples says how busy the machine is, and nothing about the code.
@@ -361,6 +362,22 @@ def small_input(folder: Path) -> tuple[Path, Path]:
     ]
     gold.write_text("\n".join(chosen) + "\n", encoding="utf-8")
     return reviews, gold
+
+
+def write_lines(path: Path, rows: Iterable[object]) -> Path:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+def invoke(*words: object) -> Result:
+    """`builder …` in this process; what goes wrong is in the result."""
+    from builder.cli.main import cli
+
+    return CliRunner().invoke(cli, [str(word) for word in words])
 
 
 def make_once(name: str, make: Callable[[Path], None]) -> Path:
