@@ -293,8 +293,8 @@ def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
                 cli.main()
             except SystemExit as stopped:
                 code = int(stopped.code or 0)
-        told = capsys.readouterr()
-        return Ran(code, told.out, told.err)
+        printed = capsys.readouterr()
+        return Ran(code, printed.out, printed.err)
 
     variables, handler, thresholds = dict(os.environ), signal.getsignal(signal.SIGTERM), gc.get_threshold()
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
@@ -419,8 +419,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     shared, own = make_once("built", build_small), tmp_path_factory.mktemp("built")
     shutil.copy(shared / "reviews.csv", own)
     shutil.copytree(shared / "releases", own / "releases")
-    said = (shared / "ran.json").read_text(encoding="utf-8").replace(str(shared.resolve()), str(own))
-    ran = Ran(**json.loads(said))
+    outcome = (shared / "ran.json").read_text(encoding="utf-8").replace(str(shared.resolve()), str(own))
+    ran = Ran(**json.loads(outcome))
     made = Built(own / "reviews.csv", shared / "gold.jsonl", shared / "workdir", own / "releases", ran)
     made = replace(made, workdir=made.copy(own))
     pipeline.run(builds.remembered(made.workdir, made.out))  # it notes where it lies now
