@@ -25,7 +25,7 @@ import tempfile
 import time
 import tomllib
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from datetime import date
@@ -36,6 +36,7 @@ from typing import Any
 
 import briefly
 import pytest
+from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, settings
 
 # How long Hypothesis takes to make examples says how busy the machine is, and nothing about the code.
@@ -79,17 +80,17 @@ Variant D takes what the tagger finds, so that the release shows what was learne
 
 
 TIERS = {
-    "fast": "agreement answers architecture borders cli_help config docs engine formats golden natural resources rules"
+    "fast": "agreement answers architecture borders cli_help config docs engine formats golden resources rules"
     " store templates text word_classes",
     "hostile": "bad_input bombs crash_safety faults forgeries hostile_exports regexes strict_toml",
-    "models": "augment augment_cbert augment_files augment_gpt2 augment_masked_seq2seq"
-    " augment_own_words augment_release augment_style_transfer augment_trained augment_training"
-    " base_names bench_numbers bench_run boost_backends boost_filter boost_models classify devices"
-    " devices_everywhere encoder foreign_models measure_seq2seq model models_page nlp_ckip"
-    " paper_models paper_stage publish_model reproduce seq2seq training_memory trust",
+    "models": "base_names devices encoder foreign_models measure_seq2seq model models_page nlp_ckip paper_models"
+    " paper_stage publish_model seq2seq training_memory trust",
+    "augment": "augment augment_cbert augment_files augment_gpt2 augment_masked_seq2seq augment_own_words"
+    " augment_release augment_style_transfer augment_trained augment_training bench_numbers bench_run boost_backends"
+    " boost_filter boost_models classify devices_everywhere natural presets reproduce",
 }
 """The test files of a tier, without `test_` and `.py`. Other files are of tier `build`, and so are tests of fast files
-that need the tiny build or say so.
+that need the tiny build or say so. A test of another file that needs `builder.augment` is marked `augment`, too.
 """
 
 
@@ -100,10 +101,13 @@ def find_tier(path: Path) -> str:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """`-m fast` does not even import the other files: that alone takes half a minute."""
-    tier = config.option.markexpr
-    others = collection_path.name.startswith("test_") and tier in TIERS and find_tier(collection_path) != tier
-    return True if others else None
+    """`-m fast` does not even import the other files: that alone takes half a minute. `-m "not augment"` runs where
+    `builder.augment` is missing, and leaves out the documents, which are about the whole package.
+    """
+    asked, tier = config.option.markexpr, find_tier(collection_path)
+    without = asked == "not augment" and (tier == "augment" or collection_path.name == "test_docs.py")
+    others = without or (asked in TIERS and tier != asked)
+    return True if collection_path.name.startswith("test_") and others else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -289,8 +293,8 @@ def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
                 cli.main()
             except SystemExit as stopped:
                 code = int(stopped.code or 0)
-        told = capsys.readouterr()
-        return Ran(code, told.out, told.err)
+        printed = capsys.readouterr()
+        return Ran(code, printed.out, printed.err)
 
     variables, handler, thresholds = dict(os.environ), signal.getsignal(signal.SIGTERM), gc.get_threshold()
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
@@ -360,6 +364,22 @@ def small_input(folder: Path) -> tuple[Path, Path]:
     return reviews, gold
 
 
+def write_lines(path: Path, rows: Iterable[object]) -> Path:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+def invoke(*words: object) -> Result:
+    """`builder …` in this process; what goes wrong is in the result."""
+    from builder.cli.main import cli
+
+    return CliRunner().invoke(cli, [str(word) for word in words])
+
+
 def make_once(name: str, make: Callable[[Path], None]) -> Path:
     """A folder that the first process which asks for it fills, and all read: those of this session, and of later ones
     of the same day and the same code. It lies where pytest keeps its cache.
@@ -399,8 +419,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     shared, own = make_once("built", build_small), tmp_path_factory.mktemp("built")
     shutil.copy(shared / "reviews.csv", own)
     shutil.copytree(shared / "releases", own / "releases")
-    said = (shared / "ran.json").read_text(encoding="utf-8").replace(str(shared.resolve()), str(own))
-    ran = Ran(**json.loads(said))
+    outcome = (shared / "ran.json").read_text(encoding="utf-8").replace(str(shared.resolve()), str(own))
+    ran = Ran(**json.loads(outcome))
     made = Built(own / "reviews.csv", shared / "gold.jsonl", shared / "workdir", own / "releases", ran)
     made = replace(made, workdir=made.copy(own))
     pipeline.run(builds.remembered(made.workdir, made.out))  # it notes where it lies now

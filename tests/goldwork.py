@@ -79,9 +79,14 @@ def work(
 def pooled(folder: Path) -> tuple[Path, Pool]:
     """The working directory of `work`, and a pool of all of its reviews."""
     workdir = work(folder)
-    made = make_pool(workdir, PoolSettings(100, 13, "test"))
+    return workdir, draw(workdir, 100, 13)
+
+
+def draw(workdir: Path, count: int, seed: int, split: str = "test") -> Pool:
+    """A new pool of a working directory."""
+    made = make_pool(workdir, PoolSettings(count, seed, split))
     with db.reading(workdir) as connection:
-        return workdir, pools.read(connection, made.pool.id)
+        return pools.read(connection, made.pool.id)
 
 
 def by_name(pool: Pool, text: str, aspect: str) -> tuple[PoolReview, Candidate]:

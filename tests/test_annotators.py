@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from conftest import SAMPLE, Command, sentence
+from conftest import SAMPLE, Command, sentence, write_lines
 
 from builder import Release
 from builder.core.errors import ConfigError, InputError
@@ -29,15 +29,13 @@ def labelled_reviews(folder: Path, annotators: list[str]) -> tuple[Path, Path]:
     with reviews.open("w", encoding="utf-8", newline="") as file:
         rows = [(f"r{n}", f"店{n % 2}號", text) for n, text in enumerate(texts)]
         csv.writer(file).writerows([("review_id", "place", "text"), *rows])
-    lines = []
+    labelled: list[dict[str, object]] = []
     for n, who in enumerate(annotators):
         start = texts[n].index("。湯頭") + 1
         spans = {"aspect_spans": [[start, start + 2]], "opinion_spans": [[start + 3, start + 4]]}
         label = {"aspect": "湯頭", "opinion": "鹹", "polarity": "NEG", **spans}
-        row = {"id": f"r{n}", "triplets": [label]} | ({"annotators": who} if who else {})
-        lines.append(json.dumps(row, ensure_ascii=False) + "\n")
-    labels.write_text("".join(lines), encoding="utf-8")
-    return reviews, labels
+        labelled.append({"id": f"r{n}", "triplets": [label]} | ({"annotators": who} if who else {}))
+    return reviews, write_lines(labels, labelled)
 
 
 @pytest.mark.parametrize(

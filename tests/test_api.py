@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import builder
 from builder import Document, Extractor, Release
 from builder.core.errors import ConfigError, ReleaseError, ResourceError, WorkdirError
-from builder.core.markup import DARK, LIGHT
+from builder.core.markup import shared_rules
 from builder.language.lexicon.packs import data_dir
 from builder.pipeline.builds import remembered
 from builder.store import db
@@ -287,10 +287,9 @@ def test_a_triplet_renders_in_a_notebook_in_the_colours_of_serve() -> None:
     shown = triplet._repr_html_()
     for part in ("湯頭", "不會", "鹹", "(不會太鹹)", 'class="tag POS"', "subject"):
         assert part in shown
-    style = (ROOT / "builder" / "pages" / "serve" / "static" / "style.css").read_text(encoding="utf-8")
-    light, dark = style.split("prefers-color-scheme: dark", 1)
-    assert all(f"--{name}: {colour};" in light for name, colour in LIGHT.items())
-    assert all(f"--{name}: {colour};" in dark for name, colour in DARK.items())
+    for colours in re.findall(r":root (\{[^}]+\})", shared_rules()):  # light, dark
+        assert f".builder-triplets {colours}" in shown
+    assert shown.count("--pos: #") == 2 and "body" not in shown and ":root" not in shown
 
 
 def test_a_document_renders_its_text_with_marks_and_numbers_and_escapes_it() -> None:

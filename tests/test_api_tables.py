@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 import pytest
-from conftest import PUBLISHED_SAMPLE, Command
+from conftest import PUBLISHED_SAMPLE, Command, read_lines
 
 import builder
 from builder import Document, Extractor, Release
@@ -28,9 +28,8 @@ EXTRACT = Extractor()
 TEXTS = ["湯頭濃郁，服務很差", "今天", "餐點口感不會太鹹"]
 
 
-def read_lines(split: str) -> list[dict[str, Any]]:
-    lines = (PUBLISHED_SAMPLE / "data" / f"{split}.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+def read_split(split: str) -> list[dict[str, Any]]:
+    return read_lines(PUBLISHED_SAMPLE / "data" / f"{split}.jsonl")
 
 
 # ---- One shape
@@ -38,7 +37,7 @@ def read_lines(split: str) -> list[dict[str, Any]]:
 
 def test_a_release_gives_all_that_its_rows_say() -> None:
     for name in RELEASE.splits:
-        for review, row in zip(RELEASE.reviews(name), read_lines(name), strict=True):
+        for review, row in zip(RELEASE.reviews(name), read_split(name), strict=True):
             said = [review.rating, review.language, review.source, review.unverified_negative, review.annotation]
             keys = ("rating", "language", "source", "unverified_negative", "annotation")
             assert said == [row[key] for key in keys]
@@ -115,7 +114,7 @@ def test_an_answer_of_an_older_version_is_read_with_its_cores_as_phrases() -> No
         (EXTRACT("湯頭濃郁").to_json().replace("[0, 2]", "[1, 3]"), "is '頭濃' in the text"),
         (EXTRACT("湯頭濃郁").to_json().replace("POS", "GOOD"), "unknown polarity 'GOOD'"),
         (b"\xff", "no document: "),
-        (json.dumps(read_lines("test")[0]).replace("[0, 4]", "[0, 99]"), "outside the text"),
+        (json.dumps(read_split("test")[0]).replace("[0, 4]", "[0, 99]"), "outside the text"),
     ],
 )
 def test_what_is_no_document_is_one_line(line: str | bytes, said: str) -> None:
@@ -130,7 +129,7 @@ def test_what_is_no_document_is_one_line(line: str | bytes, said: str) -> None:
 
 def test_a_release_becomes_a_table_with_every_review_and_all_that_is_said() -> None:
     found = RELEASE.to_pandas("test")
-    rows = read_lines("test")
+    rows = read_split("test")
     assert list(found.columns) == ["split", *REVIEW_COLUMNS, *TRIPLET_COLUMNS]
     assert len(found) == sum(max(1, len(row["triplets"])) for row in rows)
     assert set(found["id"]) == {row["id"] for row in rows}
@@ -143,7 +142,7 @@ def test_a_release_becomes_a_table_with_every_review_and_all_that_is_said() -> N
 
 def test_a_release_becomes_a_dataset_of_the_rows_of_its_files() -> None:
     datasets = pytest.importorskip("datasets", reason="datasets is not installed")
-    assert RELEASE.to_dataset("test").to_list() == read_lines("test")
+    assert RELEASE.to_dataset("test").to_list() == read_split("test")
     whole = RELEASE.to_dataset()
     assert isinstance(whole, datasets.DatasetDict)
     assert {name: len(rows) for name, rows in whole.items()} == {

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, run_python
+from conftest import ROOT, run_python, sentence
 
 PACKAGE = ROOT / "builder"
 ROOMS = (
@@ -121,6 +121,43 @@ def test_a_module_imports_only_from_lower_rooms_or_its_own(package: Package) -> 
     assert wrong == []
 
 
+def test_only_its_commands_import_augmentation(package: Package) -> None:
+    named = {one.module for one in package.imports if one.target.startswith("builder.augment")}
+    assert {module for module in named if part(module) != "augment"} == {"builder.cli.augment", "builder.cli.setup"}
+
+
+@pytest.mark.build
+def test_a_package_without_augmentation_builds_extracts_checks_and_explains(tmp_path: Path) -> None:
+    """The folder of augmentation is missing from a copy; `setup config` lists the settings that are there."""
+    (tmp_path / "builder").mkdir()
+    for path in PACKAGE.iterdir():
+        if path.name not in ("augment", "__pycache__"):
+            (tmp_path / "builder" / path.name).symlink_to(path)
+    for name in ("domains", "lexicons", "rules"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "in.csv").write_text("text\n" + "".join(f"{sentence(n)}，湯頭很好喝\n" for n in range(12)), "utf-8")
+    commands = [
+        "--help", "build in.csv --profile rules --until release", "status", "query top-opinions", "extract 湯頭很好喝",
+        "export releases/v0.1.0 --format aste-v2 --output out.txt", "verify releases/v0.1.0", "report --out r.html",
+        "config release.licence", "config",
+    ]  # fmt: skip
+    code = f"""
+import importlib.util, shlex, sys
+from builder.cli import main as cli
+assert cli.__file__.startswith({str(tmp_path)!r}) and not importlib.util.find_spec("builder.augment")
+for words in {commands!r}:
+    sys.argv = ["builder", *shlex.split(words)]
+    try:
+        cli.main()
+    except SystemExit as stopped:
+        assert not stopped.code, words
+"""
+    done = run_python("-c", code, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "release.licence" in done.stdout and "synonym.rate" not in done.stdout
+
+
+@pytest.mark.augment
 def test_no_two_modules_import_each_other_even_by_detours(package: Package) -> None:
     reached: dict[str, set[str]] = {module: set() for module in package.modules}
     for one in package.own_imports:
@@ -154,6 +191,7 @@ def test_the_search_for_sql_finds_it_where_it_is() -> None:
     assert SQL.search((PACKAGE / "store" / "runs.py").read_text(encoding="utf-8"))
 
 
+@pytest.mark.augment
 def test_torch_is_imported_at_module_level_only_by_packages_that_train_or_run_models(package: Package) -> None:
     found = {
         part(one.module) for one in package.imports if one.now and one.target.split(".")[0] in ("torch", "safetensors")
@@ -246,6 +284,7 @@ def test_every_stage_is_a_module_whose_tables_another_stage_reads_or_people_do(p
         known |= set(stage.writes)
 
 
+@pytest.mark.augment
 @pytest.mark.parametrize("room", sorted(set(ROOMS) - {"", "__main__"}))
 def test_a_room_says_what_goes_in_and_out_and_where_to_start_reading(room: str) -> None:
     summary = ast.get_docstring(ast.parse((PACKAGE / room / "__init__.py").read_text(encoding="utf-8"))) or ""

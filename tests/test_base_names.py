@@ -99,6 +99,7 @@ def test_a_device_that_is_not_here_stops_a_build(profile: str, tmp_path: Path, m
     assert "annotate" not in ran.output and not Path("w/build.sqlite").exists()
 
 
+@pytest.mark.augment
 @pytest.mark.parametrize("method", ["cbert", "gpt2", "masked-seq2seq", "style-transfer"])
 def test_a_mistyped_base_of_a_method_is_named_before_the_release_is_read(method: str, unreachable: None) -> None:
     key = f"{method.replace('-', '_')}.base"

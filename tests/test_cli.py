@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Built, Command, ask, contents, environment, run_python
+from conftest import ROOT, Built, Command, ask, contents, environment, read_lines, run_python, write_lines
 
 import builder
 from builder.cli import main as cli
@@ -25,15 +25,6 @@ from builder.store import db, stories
 
 STAGES = ["ingest", "annotate", "seed", "discriminate", "self_train", "evaluate", "release"]
 Row = dict[str, Any]
-
-
-def write_lines(path: Path, rows: list[Row]) -> Path:
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
-def read_lines(path: Path) -> list[Row]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 
 # ---- build, status, resume, run

@@ -26,7 +26,7 @@ from builder.language.lexicon.domain_sheet import Proposal, order_proposals, rea
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.packs import find_pack, list_layers, list_packs
 from builder.language.lexicon.resources import load_lexicon
-from builder.language.lexicon.rules import load_rules
+from builder.language.lexicon.rules import Rule, load_rules
 from builder.pages.word_page import SheetBook
 from builder.pipeline.rule_report import quote
 from builder.release.origin import name_reviews
@@ -202,48 +202,35 @@ def test_folders_name_the_domain_with_its_digest(tmp_path: Path) -> None:
     assert len({Folders(domain=name).files_digest for name in ("laptop", "none", "restaurant")}) == 3
 
 
+def extend(folder: Path, below: str, above: str) -> list[Rule]:
+    """The rules of a table that takes up another."""
+    for name, text in (("low", below), ("high", above)):
+        (folder / name).mkdir(exist_ok=True)
+        (folder / name / "a.toml").write_text(text, encoding="utf-8")
+    return load_rules(folder / "low", [folder / "high"])
+
+
 def test_a_rule_that_extends_adds_lists_tables_and_examples_to_the_one_below(tmp_path: Path) -> None:
-    low, high = tmp_path / "low", tmp_path / "high"
-    low.mkdir()
-    high.mkdir()
-    (low / "a.toml").write_text(
-        '[limits]\nkind = "compatible"\norder = 1\nabout = "low"\nmiss = [{ text = "甲" }]\n'
-        '[limits.classes]\n"price" = ["price"]\n',
-        encoding="utf-8",
-    )
-    (high / "a.toml").write_text(
-        '[limits]\nextends = true\nmiss = [{ text = "乙" }]\n[limits.classes]\n"price" = ["room"]\n"bed" = ["room"]\n',
-        encoding="utf-8",
-    )
-    (rule,) = load_rules(low, [high])
+    below = '[limits]\nkind = "compatible"\norder = 1\nabout = "low"\nmiss = [{ text = "甲" }]\n'
+    below += '[limits.classes]\n"price" = ["price"]\n'
+    above = '[limits]\nextends = true\nmiss = [{ text = "乙" }]\n'
+    (rule,) = extend(tmp_path, below, above + '[limits.classes]\n"price" = ["room"]\n"bed" = ["room"]\n')
     assert rule.params["classes"] == {"price": ["price", "room"], "bed": ["room"]}
     assert [example.text for example in rule.examples] == ["甲", "乙"]
-    (high / "a.toml").write_text("[other]\nextends = true\n", encoding="utf-8")
     with pytest.raises(ResourceError, match="rule 'other' extends a rule that is not there"):
-        load_rules(low, [high])
+        extend(tmp_path, below, "[other]\nextends = true\n")
 
 
 def test_a_rule_that_extends_takes_members_away_and_says_which_are_not_there(tmp_path: Path) -> None:
-    low, high = tmp_path / "low", tmp_path / "high"
-    low.mkdir()
-    high.mkdir()
-    (low / "a.toml").write_text(
-        '[limits]\nkind = "compatible"\norder = 1\nabout = "low"\nwords = ["甲", "乙"]\n'
-        '[limits.classes]\n"price" = ["price"]\n"bed" = ["room"]\n',
-        encoding="utf-8",
-    )
-    own = high / "a.toml"
-    own.write_text(
-        '[limits]\nextends = true\nwords = ["丙"]\nwithout = { words = ["甲"], classes = ["bed"] }\n', "utf-8"
-    )
-    (rule,) = load_rules(low, [high])
+    below = '[limits]\nkind = "compatible"\norder = 1\nabout = "low"\nwords = ["甲", "乙"]\n'
+    below += '[limits.classes]\n"price" = ["price"]\n"bed" = ["room"]\n'
+    above = "[limits]\nextends = true\n"
+    (rule,) = extend(tmp_path, below, above + 'words = ["丙"]\nwithout = { words = ["甲"], classes = ["bed"] }\n')
     assert (rule.params["words"], rule.params["classes"]) == (["乙", "丙"], {"price": ["price"]})
-    own.write_text('[limits]\nextends = true\n[limits.without]\nwords = ["丁"]\n', "utf-8")
     with pytest.raises(ResourceError, match="rule 'limits': words has no '丁' to take away"):
-        load_rules(low, [high])
-    own.write_text('[limits]\nextends = true\nwithout = ["甲"]\n', "utf-8")
+        extend(tmp_path, below, above + '[limits.without]\nwords = ["丁"]\n')
     with pytest.raises(ResourceError, match="rule 'limits': without is not a table of lists"):
-        load_rules(low, [high])
+        extend(tmp_path, below, above + 'without = ["甲"]\n')
 
 
 def test_adjectives_in_a_row_are_one_opinion_where_a_rule_says_so(tmp_path: Path) -> None:

@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from click.testing import CliRunner, Result
-from conftest import FAST
+from conftest import FAST, invoke
 from test_model import TINY, TINY_JUDGE, review, weights
 from test_paper_stage import LINES
 from tiny_encoders import KINDS, make_encoder
 
-from builder.cli.main import cli
 from builder.core.config import resolve
 from builder.core.errors import ConfigError, ModelError
 from builder.core.settings import EncoderSettings
@@ -391,10 +389,6 @@ SETTINGS = FAST | {
 }
 
 
-def run(*words: object) -> Result:
-    return CliRunner().invoke(cli, [str(word) for word in words])
-
-
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a build: w, out and the encoder base, which the settings name from there."""
@@ -406,7 +400,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = [part for key, value in SETTINGS.items() for part in ("--set", f"{key}={value}")]
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        done = run("build", "reviews.csv", "--workdir", "w", "--out", "out", *options)
+        done = invoke("build", "reviews.csv", "--workdir", "w", "--out", "out", *options)
     assert done.exit_code == 0, (done.output, done.exception)
     return folder
 
@@ -432,14 +426,14 @@ def test_no_checkpoint_of_a_saved_model_is_kept(built: Path, tmp_path: Path, mon
     trainings: list[object] = []
     monkeypatch.setattr(taggers, "train_tagger", partial(count_training, trainings, taggers.train_tagger))
     monkeypatch.chdir(built)
-    assert run("run", "self_train", "--workdir", tmp_path / "w", "--force").exit_code == 0
+    assert invoke("run", "self_train", "--workdir", tmp_path / "w", "--force").exit_code == 0
     assert trainings == []
     shutil.rmtree(models / "D1")
     with monkeypatch.context() as patch:
         patch.setattr(rounds, "predict_splits", partial(kill_round, "D1", rounds.predict_splits))
-        assert "killed" in str(run("run", "self_train", "--workdir", tmp_path / "w", "--force").exception)
+        assert "killed" in str(invoke("run", "self_train", "--workdir", tmp_path / "w", "--force").exception)
     assert len(trainings) == 1, "D0 was read, D1 was trained"
-    assert run("run", "self_train", "--workdir", tmp_path / "w").exit_code == 0
+    assert invoke("run", "self_train", "--workdir", tmp_path / "w").exit_code == 0
     assert len(trainings) == 1, "D1 was saved before the kill"
     digests = [
         json.loads((w / "models" / "D1" / "config.json").read_text())["digest"] for w in (built / "w", tmp_path / "w")
@@ -460,6 +454,6 @@ def kill_round(name: str, predict: Callable[..., object], *rest: object) -> obje
 
 def test_extract_reads_with_the_model_on_an_encoder(built: Path, tmp_path: Path) -> None:
     files = ("--input", built / "one.jsonl", "--output", tmp_path / "two.jsonl")
-    done = run("extract", *files, "--workdir", built / "w", "--source", "D")
+    done = invoke("extract", *files, "--workdir", built / "w", "--source", "D")
     assert done.exit_code == 0, done.output
     assert read_answer(tmp_path / "two.jsonl") == "1"

@@ -180,6 +180,7 @@ def test_settings_that_describe_no_network_are_one_line(bert: Path, tmp_path: Pa
         hub.make_network("AutoModel", hub.load_config(str(folder)), str(folder))
 
 
+@pytest.mark.augment
 @pytest.mark.parametrize("named", [5, "BertForMaskedLM", [None], {"a": 1}])
 def test_architectures_that_are_no_list_of_names_are_one_line(named: Any, bert: Path, tmp_path: Path) -> None:
     from builder.augment.nets.bases import load

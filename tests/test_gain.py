@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import Command
+from conftest import Command, write_lines
 
 from builder.cli.gold import _print_gain
 from builder.engine import make_engine
@@ -46,8 +46,7 @@ def write_gold(path: Path, number: int = 24) -> Path:
         triplet = {"aspect": first, "aspect_spans": [[at, at + len(first)]], "opinion": "好吃",
                    "opinion_spans": [[opinion, opinion + 2]], "polarity": "POS"}  # fmt: skip
         rows.append({"id": f"r{n}", "text": text, "triplets": [triplet]})
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    return path
+    return write_lines(path, rows)
 
 
 SEEN = [
@@ -141,8 +140,7 @@ def write_praise(path: Path, number: int = 60) -> Path:
         good, bad = DISHES[n % 8], DISHES[(n + 3) % 8]
         label = {"aspect": good, "opinion": "好吃", "polarity": "POS"}
         rows.append({"id": f"r{n}", "text": f"{n}號桌的{good}很好吃，{bad}很難吃", "triplets": [label]})
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    return path
+    return write_lines(path, rows)
 
 
 def label_first(word: str, opinion: str, number: int) -> dict[str, object]:
@@ -158,7 +156,7 @@ def test_an_aspect_is_learnt_where_labels_of_two_reviews_name_it(here: Command, 
     rows += [{"id": f"r{n}", "text": f"叭叭在{n}號桌", "triplets": []} for n in range(12)]
     path, work = tmp_path / "gold.jsonl", tmp_path / "w"
     work.mkdir()
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    write_lines(path, rows)
     ran = here("gain", "--gold", path, "--workdir", work, "--splits", "1", "--teach")
     assert ran.code == 0, ran.err
     assert "1 aspect learnt" in ran.out and "aspects learnt: 啾啾仔" in ran.out

@@ -205,10 +205,12 @@ def tree_targets(source: str) -> Iterator[str]:
             yield from re.findall(r"^builder(?:\.\w+)+", node.value)
 
 
+@pytest.mark.augment
 def test_modules_that_a_table_names_are_in_the_closure() -> None:
     assert "builder.augment.methods.boost_embedded" in code.import_closure("builder.augment.methods.boostaug")
 
 
+@pytest.mark.augment
 def test_a_package_stands_for_all_modules_in_it() -> None:
     closure = code.import_closure("builder.augment.bench")
     assert {"builder.augment.bench.taggers"} <= set(closure)
@@ -222,10 +224,10 @@ def test_an_unknown_module_is_an_error() -> None:
 def test_a_list_of_words_beside_the_code_counts_and_a_table_of_weights_does_not(package: Path) -> None:
     def now() -> str:
         code.code_digest.cache_clear()
-        return code.code_digest("builder.augment.methods.eda")
+        return code.code_digest("builder.models.paper.templates")
 
     before = now()
-    (package / "augment" / "weights.bin").write_bytes(b"1")
+    (package / "models" / "paper" / "weights.bin").write_bytes(b"1")
     assert now() == before
-    (package / "augment" / "more.txt").write_text("adverb: a b\n")
+    (package / "models" / "paper" / "more.txt").write_text("adverb: a b\n")
     assert now() != before

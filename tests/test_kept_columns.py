@@ -9,7 +9,7 @@ from datetime import time, timedelta
 from pathlib import Path
 
 import pytest
-from conftest import Command
+from conftest import Command, write_lines
 from export_readers import read_csv, read_xlsx
 
 import builder
@@ -121,8 +121,7 @@ def test_a_row_with_other_columns_is_a_fault_and_an_edited_cell_a_change(release
 
 
 def write(release: Path, reviews: list[dict[str, object]]) -> None:
-    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in reviews)
-    (release / "data" / "train.jsonl").write_text("".join(lines), encoding="utf-8")
+    write_lines(release / "data" / "train.jsonl", reviews)
 
 
 @pytest.mark.parametrize("ending", ["csv", "json", "jsonl", "parquet", "xlsx"])

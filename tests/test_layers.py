@@ -10,20 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-from conftest import ROOT, Command, Ran, contents, sentence
+from conftest import ROOT, Command, Ran, contents, invoke, sentence
+from goldwork import draw
 from test_gold_pool import label
 
 from builder import Release
-from builder.cli.main import cli
 from builder.core.errors import ConfigError
 from builder.core.records import Label, Pool
 from builder.core.settings import Evaluate
-from builder.gold.pool import PoolSettings
 from builder.pipeline.layers import read_layers
-from builder.store import db, pool_labels, pools
+from builder.store import db, pool_labels
 from builder.teaching.labelling import opened
-from builder.teaching.pooling import make_pool
 
 RULES = (
     "--set", "profile=rules", "--set", "workers=1", "--set", "ingest.test_count=12", "--set", "ingest.valid_count=4",
@@ -48,12 +45,6 @@ class Work:
         return self.build("--set", f"evaluate.gold={gold_}", "--set", f"evaluate.silver={silver}")
 
 
-def draw(workdir: Path, count: int, seed: int, split: str = "test") -> Pool:
-    made = make_pool(workdir, PoolSettings(count, seed, split))
-    with db.reading(workdir) as connection:
-        return pools.read(connection, made.pool.id)
-
-
 def write_reviews(folder: Path) -> Path:
     rows = [f"r{n},{sentence(n, 6)}。{SAID[n % 6]}，{SAID[(n + 1) % 6]}\n" for n in range(30)]
     (folder / "reviews.csv").write_text("review_id,text\n" + "".join(rows), encoding="utf-8")
@@ -64,8 +55,8 @@ def write_reviews(folder: Path) -> Path:
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Pool, Pool]:
     """The folder of a build by the rules alone, and two pools of it."""
     folder = tmp_path_factory.mktemp("layers")
-    words = ("build", write_reviews(folder), "--workdir", folder / "w", "--out", folder / "releases", *RULES)
-    done = CliRunner().invoke(cli, [str(word) for word in words])
+    places = ("--workdir", folder / "w", "--out", folder / "releases")
+    done = invoke("build", write_reviews(folder), *places, *RULES)
     assert done.exit_code == 0, (done.output, done.exception)
     return folder, draw(folder / "w", 5, 1), draw(folder / "w", 100, 2)
 

@@ -203,11 +203,11 @@ def test_known_words_are_refused_with_what_the_lexicon_says_or_replaced(here: Co
 
 
 def test_only_so_many_refused_lines_are_shown_and_all_are_kept(here: Command, tmp_path: Path) -> None:
-    names = put(tmp_path / "d.txt", "牛肉麵\n滷肉飯\n水餃\n星空飯\n")
-    ran = here("lexicon", "import", names, "--kind", "dishes", "--show", "1", "--workdir", tmp_path / "w")
+    names = put(tmp_path / "d.txt", "牛肉麵\n" + "滷肉飯\n水餃\n" * 6)
+    ran = here("lexicon", "import", names, "--kind", "dishes", "--workdir", tmp_path / "w")
     assert ran.err.splitlines()[0].startswith(f"{names}:1\t牛肉麵\tknown: ")
-    assert ran.err.splitlines()[1] == f"and 2 more in {tmp_path / 'w/lexicon/refused/d.txt'}"
-    assert len((tmp_path / "w/lexicon/refused/d.txt").read_text(encoding="utf-8").splitlines()) == 4
+    assert ran.err.splitlines()[10:] == [f"and 3 more in {tmp_path / 'w/lexicon/refused/d.txt'}"]
+    assert len((tmp_path / "w/lexicon/refused/d.txt").read_text(encoding="utf-8").splitlines()) == 14
 
 
 def test_class_category_scale_and_length_reach_the_importer(here: Command, tmp_path: Path) -> None:

@@ -75,6 +75,7 @@ def test_elsewhere_a_missing_extra_is_installed_by_the_name_of_the_distribution(
     assert install_command("report") == "pip install 'review-triplets[report]'"
 
 
+@pytest.mark.augment
 def test_code_asks_only_for_extras_that_there_are_and_only_through_the_one_function() -> None:
     asked = set()
     for path in (ROOT / "builder").rglob("*.py"):
@@ -132,25 +133,25 @@ def test_the_extra_dev_brings_every_other_extra() -> None:
     assert set(re.findall(r"\w+", ours.removeprefix(DISTRIBUTION))) == EXTRAS.keys() - {"dev"}
 
 
-def test_every_package_that_the_extras_bring_stands_in_the_constraints_once() -> None:
+@pytest.fixture
+def needed() -> dict[str, str]:
+    try:
+        return brought()
+    except SystemExit as error:
+        pytest.skip(str(error))
+
+
+def test_every_package_that_the_extras_bring_stands_in_the_constraints_once(needed: dict[str, str]) -> None:
     """What a fresh install takes is told by the packages that are installed, so that no network is needed."""
     text = (ROOT / "constraints.txt").read_text(encoding="utf-8")
     names = [name for name, _ in pinned(text)]
     assert len(names) == len(set(names))
-    try:
-        needed = brought()
-    except SystemExit as error:
-        pytest.skip(str(error))
     assert needed.keys() <= set(names), "write it anew: python tests/pins.py > constraints.txt"
     if text.startswith(HEAD):  # later versions of Python need less
         assert sorted(names) == sorted(needed)
 
 
-def test_an_extra_that_brings_gpl_packages_names_them() -> None:
-    try:
-        needed = brought()
-    except SystemExit as error:
-        pytest.skip(str(error))
+def test_an_extra_that_brings_gpl_packages_names_them(needed: dict[str, str]) -> None:
     keys = ("License", "License-Expression")
     strict = {name for name in needed if any(str(metadata(name).get(key)).startswith("GPL") for key in keys)}
     assert strict == {"ckip-transformers", "udapi", "udtools"}

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from conftest import invoke
 from tiny_mt5 import make_base
 
-from builder.cli.main import cli
 from builder.core.config import resolve
 from builder.core.errors import ConfigError, ModelError
 from builder.core.settings import Config
@@ -246,7 +246,7 @@ def questions(built: Build) -> list[str]:
 def extracted(built: Build, folder: Path, text: str, *more: object) -> Result:
     (folder / "in.jsonl").write_text(json.dumps({"id": "a", "text": text}) + "\n", "utf-8")
     files = ("--input", folder / "in.jsonl", "--output", folder / "out.jsonl", "--workdir", built.workdir)
-    return run("extract", *files, *more)
+    return invoke("extract", *files, *more)
 
 
 def test_extract_names_the_aspects_of_the_rules_to_the_model_as_its_training_did(built: Build, tmp_path: Path) -> None:
@@ -296,10 +296,6 @@ def test_extract_reads_with_the_backend_and_the_convention_of_the_build(built: B
             runs.set_setting(connection, "build", json.dumps(kept))
 
 
-def run(*words: object) -> Result:
-    return CliRunner().invoke(cli, [str(word) for word in words])
-
-
 def test_a_base_is_trained_by_command_and_serves_the_stages(built: Build, tmp_path: Path) -> None:
     base = built.resolved.config.paper.base
     questions = [{"id": str(i), "question": "湯頭", "answers": [{"text": "普通", "answer_start": 0}]} for i in range(8)]
@@ -307,7 +303,7 @@ def test_a_base_is_trained_by_command_and_serves_the_stages(built: Build, tmp_pa
         json.dumps({"data": [{"paragraphs": [{"context": LINES[1], "qas": questions}]}]}), "utf-8"
     )
     places = ("--drcd", tmp_path / "q.json", "--base", base, "--out", tmp_path / "next")
-    done = run("model", "pretrain", *places, "--epochs", 1, "--threads", 1)
+    done = invoke("model", "pretrain", *places, "--epochs", 1, "--threads", 1)
     assert done.exit_code == 0, done.exception
     assert "trained on" in done.output
     again = replace(

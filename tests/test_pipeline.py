@@ -14,7 +14,7 @@ from typing import Any
 
 import conftest
 import pytest
-from conftest import Built, Command, ask, contents, settings
+from conftest import Built, Command, ask, contents, read_lines, settings
 
 from builder.core.config import Resolved, flat, resolve
 from builder.core.errors import ReleaseError
@@ -26,10 +26,6 @@ from builder.pipeline.pipeline import STAGES
 from builder.pipeline.stages import seed
 
 NAMES = [stage.name for stage in STAGES]
-
-
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 
 def read_splits(release: Path) -> dict[str, list[dict[str, Any]]]:

@@ -9,14 +9,12 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
-from conftest import ROOT
+from conftest import ROOT, invoke
 from test_reproduce import PAGE, commands
 
 from builder.augment.bench.classifiers import chosen
 from builder.augment.catalogue import SHARED, AugmentSettings, make_settings, section_of
 from builder.cli.augment import augment, bench
-from builder.cli.main import cli
 from builder.cli.options import with_preset_options
 from builder.core import config as presets
 from builder.core.config import NAMES, flat, preset_commands, preset_text, read_preset, resolve
@@ -28,10 +26,6 @@ sys.path.insert(0, str(ROOT / "docs" / "hooks"))
 from faithfulness import read_faithfulness
 
 PLACE = re.compile(r"(section|sections|appendix|table|figure|equation|algorithm|footnote) \w", re.I)
-
-
-def run(*words: object) -> Result:
-    return CliRunner().invoke(cli, [str(word) for word in words])
 
 
 def test_every_file_of_the_package_is_a_preset_and_every_preset_has_its_file() -> None:
@@ -70,7 +64,7 @@ def test_a_file_goes_before_a_preset_and_an_option_before_both(tmp_path: Path) -
 
 
 def test_settings_printed_with_a_preset_are_read_back_to_the_same_build(tmp_path: Path) -> None:
-    shown = run("build", "--preset", "iws-2024", "--show-config", "--set", "seed=5")
+    shown = invoke("build", "--preset", "iws-2024", "--show-config", "--set", "seed=5")
     assert shown.exit_code == 0, shown.output
     assert "max_verdict = 64  # preset iws-2024: appendix 11.1" in shown.output
     assert "seed = 5  # option" in shown.output and "licence = " in shown.output
@@ -85,12 +79,12 @@ def test_an_unknown_preset_and_one_of_another_command_are_errors_that_say_which_
         read_preset("cbert-2018", "augment")
     with pytest.raises(ConfigError, match=r"nothing for `builder augment`.*it is for `builder build`"):
         read_preset("iws-2024", "augment")
-    assert "nothing for `builder build`" in str(run("build", "--preset", "cbert-2019", "--show-config").exception)
+    assert "nothing for `builder build`" in str(invoke("build", "--preset", "cbert-2019", "--show-config").exception)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_preset_is_listed_whole_with_its_sections(name: str) -> None:
-    shown = run("config", "--preset", name)
+    shown = invoke("config", "--preset", name)
     assert shown.exit_code == 0, shown.output
     values = tomllib.loads(preset_text(name))
     for command in preset_commands(name):
@@ -106,7 +100,7 @@ def test_the_settings_of_a_method_by_preset_exist_and_say_where_they_come_from()
         assert given["constraints"] == "none", "no paper has constraints"
         values = flat(make_settings(given))
         assert {key: values[key] for key in given} == given
-    shown = run("augment", "boostaug", "--preset", "boostaug-2022", "--show-config", "--set", "boostaug.folds=3")
+    shown = invoke("augment", "boostaug", "--preset", "boostaug-2022", "--show-config", "--set", "boostaug.folds=3")
     assert shown.exit_code == 0, shown.output
     assert 'boostaug.scale = "absolute"  # preset boostaug-2022: section 3.3, thresholds are fixed' in shown.output
     assert "boostaug.folds = 3  # option" in shown.output
@@ -223,18 +217,18 @@ def test_what_a_preset_holds_out_gives_way_to_a_file_for_validation(tmp_path: Pa
     (tmp_path / "a.bio").write_text("the O\nsoup B\n\n" * 3, "utf-8")
     words = ["bench", "--preset", "masked-seq2seq-2020", "--train", tmp_path / "a.bio", "--test", tmp_path / "a.bio"]
     options = [*words, "--workdir", tmp_path / "w"]
-    shared = run(*options, "--valid", tmp_path / "a.bio").exception
+    shared = invoke(*options, "--valid", tmp_path / "a.bio").exception
     assert "the test set holds 1 text of it too" in str(shared), (
         "so far it comes: 150 held out of 1 is no question any more"
     )
-    assert "150 texts are to be held out of 1" in str(run(*options, "--test", write_other(tmp_path)).exception)
+    assert "150 texts are to be held out of 1" in str(invoke(*options, "--test", write_other(tmp_path)).exception)
 
 
 def test_the_folds_of_a_preset_give_way_to_a_test_set(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("good one\t1\nbad one\t0\n", "utf-8")
     words = ["bench", "--preset", "cbert-2019", "--train", tmp_path / "a.tsv", "--workdir", tmp_path / "w"]
-    assert "10 folds of 2 texts" in str(run(*words).exception)
-    assert "the test set holds 2 texts of it too" in str(run(*words, "--test", tmp_path / "a.tsv").exception)
+    assert "10 folds of 2 texts" in str(invoke(*words).exception)
+    assert "the test set holds 2 texts of it too" in str(invoke(*words, "--test", tmp_path / "a.tsv").exception)
 
 
 def write_other(folder: Path) -> Path:

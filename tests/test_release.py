@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import LAYOUTS, ROOT, Command, ask
+from conftest import LAYOUTS, ROOT, Command, ask, read_lines
 from test_export import facts, files_of, release, review, triplet, whole
-from test_pipeline import read_lines, read_splits
+from test_pipeline import read_splits
 
 from builder.core.config import resolve
 from builder.core.errors import ConfigError, ReleaseError

@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import LAYOUTS, Command
+from conftest import LAYOUTS, Command, read_lines
 from test_export import TEXT, review
-from test_pipeline import read_lines
 from test_release import make, workdir
 
 from builder.language.lexicon.categories import Categories

@@ -14,7 +14,6 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import augmenting
 import pytest
 import test_nlp_ckip
 import tiny_hub
@@ -191,6 +190,8 @@ def write_english(count: int, seed: int) -> list[tuple[str, str, str]]:
 
 def write_sets() -> None:
     """What the page calls the sets of the papers, a few sentences each."""
+    import augmenting
+
     for name, count, seed in (("train", 24, 1), ("dev", 6, 2), ("test", 8, 3)):
         rows = write_english(count, seed)
         plain = [(text.replace("$T$", thing), label) for text, thing, label in rows]

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Command
+from conftest import Command, write_lines
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -166,8 +166,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
             {"id": key, "triplets": [dict(zip(("aspect", "opinion", "polarity"), a, strict=True)) for a in answers]}
             for key, answers in rows.items()
         ]
-        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in listed), encoding="utf-8")
-        return path
+        return write_lines(path, listed)
 
     gold = {str(i): [] if i < 2 else [ANSWER, ("服務", "親切", "POS")] for i in range(25)}
     good = {key: answers[:1] for key, answers in gold.items()}
@@ -239,7 +238,7 @@ def test_an_export_in_the_papers_format_is_joined_by_the_ids_of_its_reviews(here
     exported = [{**row, "review_id": name} for row, name in zip(answers, names, strict=True)]
     paths = {name: tmp_path / f"{name}.json" for name in ("ours", "exported", "answers")}
     for name, rows in (("ours", ours), ("exported", exported[::-1]), ("answers", answers)):
-        paths[name].write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+        write_lines(paths[name], rows)
     words = ("--metric", "exact", "--samples", "0", "--format", "json")
     for gold, pred in (("ours", "exported"), ("exported", "ours"), ("exported", "answers"), ("answers", "exported")):
         told = json.loads(here("score", "--gold", paths[gold], "--pred", paths[pred], *words).out)

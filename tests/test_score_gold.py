@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from conftest import Command
+from conftest import Command, write_lines
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -59,11 +59,7 @@ PREDICTED = st.dictionaries(st.sampled_from([*REVIEWS, "d"]), st.lists(SAID, max
 
 
 def write(path: Path, reviews: Mapping[str, Sequence[Mapping[str, str]]]) -> Path:
-    lines = (
-        json.dumps({"id": key, "triplets": list(rows)}, ensure_ascii=False) + "\n" for key, rows in reviews.items()
-    )
-    path.write_text("".join(lines), encoding="utf-8")
-    return path
+    return write_lines(path, ({"id": key, "triplets": list(rows)} for key, rows in reviews.items()))
 
 
 def triplets(said: Sequence[tuple[str, str, str]]) -> list[Triplet]:

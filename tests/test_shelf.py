@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import environment
+from conftest import environment, write_lines
 from test_diff import by_id
 from test_export import review, triplet
 
@@ -33,8 +33,7 @@ ROWS = {
 def shelved(folder: Path, made: dict[str, list[Any]]) -> Shelf:
     (folder / "data").mkdir(parents=True)
     for split, rows in made.items():
-        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        (folder / "data" / f"{split}.jsonl").write_bytes(text.encode())
+        write_lines(folder / "data" / f"{split}.jsonl", rows)
     return Shelf(folder, list(made))
 
 

@@ -11,11 +11,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from click.testing import CliRunner
-from conftest import ROOT, Command, small_input
+from conftest import ROOT, Command, invoke, small_input
 
 from builder import Extractor
-from builder.cli.main import cli
 from builder.core.config import resolve
 from builder.core.errors import ConfigError, ModelError, install_command
 from builder.core.records import Element, Triplet
@@ -117,8 +115,8 @@ def judged(pack: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a small build that the pack's model judged: w and r."""
     folder = tmp_path_factory.mktemp("judged")
     reviews, _ = small_input(folder)
-    words = ["build", reviews, "--workdir", folder / "w", "--out", folder / "r", "--domain", pack]
-    done = CliRunner().invoke(cli, [*map(str, words), "--set", "workers=1", "--set", "threads=1"])
+    places = ("--workdir", folder / "w", "--out", folder / "r", "--domain", pack)
+    done = invoke("build", reviews, *places, "--set", "workers=1", "--set", "threads=1")
     assert done.exit_code == 0, (done.output, done.exception)
     return folder
 

@@ -8,23 +8,20 @@ from pathlib import Path
 import pytest
 from chromium import Browser
 from conftest import Command
-from goldwork import pooled, triplet, work
+from goldwork import draw, pooled, triplet, work
 from test_gold_page import served
 
 from builder.core.errors import ResourceError
 from builder.core.records import Triplet
 from builder.engine.reader import Recipe, make_reader
-from builder.gold.pool import PoolSettings
 from builder.language.lexicon.check import Lesson, add_entry, find_lessons
 from builder.language.lexicon.folders import folders_in
 from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.rules import load_rules
 from builder.pages.annotation_page import DatabaseBook
 from builder.pages.rule_page import RuleBook
-from builder.store import db, pools
 from builder.teaching.label_sources import Teacher
 from builder.teaching.labelling import opened
-from builder.teaching.pooling import make_pool
 
 NEW = "湯頭很冰裂裂"
 
@@ -163,10 +160,7 @@ def test_the_page_proposes_a_refused_pair_and_adds_it_to_the_rules(
     pytest.importorskip("uvicorn", reason="the extra annotate is not installed")
     text = aspect + opinion
     workdir = work(tmp_path, (text,), {"rules": [(1, triplet(text, aspect, opinion, "POS"))]})
-    pool = make_pool(workdir, PoolSettings(10, 13, "test")).pool
-    with db.reading(workdir) as connection:
-        pool = pools.read(connection, pool.id)
-    with served(workdir, pool) as page:
+    with served(workdir, draw(workdir, 10, 13)) as page:
         browser.open(page.address)
         browser.press("3")
         browser.wait("!document.querySelector('#teach').hidden")
@@ -195,10 +189,7 @@ def test_the_page_proposes_what_a_correction_teaches_and_adds_it(tmp_path: Path,
     texts = (NEW, "餐點好吃")
     made: dict[str, list[tuple[int, Triplet]]] = {"rules": [(2, triplet(texts[1], "餐點", "好吃", "POS"))]}
     workdir = work(tmp_path, texts, made)
-    pool = make_pool(workdir, PoolSettings(10, 13, "test")).pool
-    with db.reading(workdir) as connection:
-        pool = pools.read(connection, pool.id)
-    with served(workdir, pool) as page:
+    with served(workdir, draw(workdir, 10, 13)) as page:
         browser.open(page.address)
         if "Nobody proposed" not in browser.text("#question"):
             browser.press("ArrowRight")

@@ -7,10 +7,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from builder.augment.candidates import Mark, Sentence
 from builder.core.records import Polarity
+
+if TYPE_CHECKING:
+    from builder.augment.candidates import Sentence
 
 CHINESE: tuple[tuple[str, str, str, Polarity], ...] = (
     ("這家 的 湯頭 真的 很 濃郁 下次 還 會 再 來", "湯頭", "很濃郁", "POS"),
@@ -51,6 +53,8 @@ def english(opinions: bool = True, labels: bool = False) -> list[Sentence]:
 def _sentence(
     name: str, text: str, words: Any, marked: Sequence[Any], language: Any, opinions: bool, labels: bool
 ) -> Sentence:
+    from builder.augment.candidates import Mark, Sentence
+
     aspect, opinion, polarity = marked
     kinds = [(aspect, "aspect"), (opinion, "opinion")][: 1 + opinions]
     marks = [Mark(text.index(word), text.index(word) + len(word), kind, polarity) for word, kind in kinds]  # type: ignore[arg-type]
@@ -88,7 +92,7 @@ def tokenizer(folder: Path, texts: list[str], kind: str) -> Any:
 
 
 def texts() -> list[str]:
-    return [one.text for one in (*chinese(), *english())] * 3
+    return [*(row[0].replace(" ", "") for row in CHINESE), *(row[0] for row in ENGLISH)] * 3
 
 
 ENCODER: dict[str, Any] = {

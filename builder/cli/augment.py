@@ -20,10 +20,10 @@ from builder.cli.options import (
     device_option,
     option,
     preset_option,
-    preset_settings,
     set_option,
     with_preset_options,
 )
+from builder.core.config import PresetValue, preset_commands, read_preset
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
@@ -95,6 +95,15 @@ def augment(
         _release(release, chosen, options)
     elif source is not None:
         _file(source, chosen, options)
+
+
+def preset_settings(preset: str | None) -> dict[str, PresetValue]:
+    """The settings of augmentation that a preset holds, by key."""
+    from builder.augment.catalogue import SHARED
+
+    if not preset or "augment" not in preset_commands(preset):
+        return {}
+    return {key: line for key, line in read_preset(preset, "augment").items() if "." in key or key in SHARED}
 
 
 def _require_base(settings: AugmentSettings, method: str) -> None:

@@ -18,7 +18,7 @@ from typing import Any, TextIO, TypeVar, cast
 import click
 from click.core import ParameterSource
 
-from builder.core.config import PresetValue, preset_commands, read_preset
+from builder.core.config import read_preset
 from builder.core.wording import counted
 
 PATH = click.Path(path_type=Path)
@@ -79,15 +79,6 @@ def with_preset_options(
         if context.get_parameter_source(key) in (None, ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
     }
     return {**options, **{key: _value(context, key, lines[key].value) for key in by_default}}
-
-
-def preset_settings(preset: str | None) -> dict[str, PresetValue]:
-    """The settings of augmentation that a preset holds, by key."""
-    from builder.augment.catalogue import SHARED
-
-    if not preset or "augment" not in preset_commands(preset):
-        return {}
-    return {key: line for key, line in read_preset(preset, "augment").items() if "." in key or key in SHARED}
 
 
 def _value(context: click.Context, key: str, value: object) -> object:

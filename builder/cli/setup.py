@@ -7,6 +7,7 @@ train|evaluate` is for the models of the embedded backend, `pretrain` for the ba
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -44,13 +45,16 @@ def config(key: str | None, preset: str | None, as_json: bool) -> None:
     KEY is one such as release.licence, or a section such as release. Without KEY all are listed. `builder build
     --show-config` says what is set, and where.
     """
-    from builder.augment.catalogue import AugmentSettings
     from builder.core.files import written_value
     from builder.pipeline.installation import explain, list_settings, preset_rows
 
     if key is not None and preset:
         raise click.UsageError("--preset lists settings: leave out KEY")
-    others = {"builder augment METHOD": AugmentSettings}
+    others: dict[str, type] = {}
+    if find_spec("builder.augment"):
+        from builder.augment.catalogue import AugmentSettings
+
+        others["builder augment METHOD"] = AugmentSettings
     if key and not as_json and not preset:
         click.echo("\n".join(explain(key, others)))
         return

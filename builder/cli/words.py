@@ -83,10 +83,9 @@ def check(domain: str | None, workdir: Path) -> None:
 @option("--shortest", type=int, help="Shortest word taken, in characters; 2 for lists, 1 for ehownet and words.")
 @option("--longest", default=12, help="Longest word taken, in characters.")
 @option("--parts/--no-parts", default=True, help="For dishes: also take the nouns that several names share.")
-@option("--show", default=10, help="Refused lines to print; all are kept in a file.")
 @WORKDIR
 def import_(
-    path: Path, kind: str, replace: bool, valences: Path | None, parts: bool, show: int, workdir: Path, **given: Any
+    path: Path, kind: str, replace: bool, valences: Path | None, parts: bool, workdir: Path, **given: Any
 ) -> None:
     """Import a lexicon of yours for one build."""
     from dataclasses import replace as with_values
@@ -103,7 +102,11 @@ def import_(
     cut = _find_nouns(with_values(folders, imported=()).load_lexicon()) if kind == "dishes" and parts else None
     overlay = import_lexicon(path, kind, folders.load_lexicon(), options, cut)
     write(overlay, workdir / "lexicon")
-    _report_import(overlay, path, workdir / "lexicon", show)
+    _report_import(overlay, path, workdir / "lexicon")
+
+
+_SHOWN = 10
+"""Refused lines that are printed; all are kept in a file."""
 
 
 def _find_nouns(lexicon: Lexicon) -> Callable[[Sequence[str]], list[list[str]]]:
@@ -113,18 +116,17 @@ def _find_nouns(lexicon: Lexicon) -> Callable[[Sequence[str]], list[list[str]]]:
     return load_segmenter(lexicon.words()).nouns
 
 
-def _report_import(overlay: Overlay, path: Path, folder: Path, show: int) -> None:
+def _report_import(overlay: Overlay, path: Path, folder: Path) -> None:
     """Print what became of a file. InputError where no line of it was of use."""
     from collections import Counter
 
     from builder.core.errors import InputError
     from builder.language.lexicon.overlay import refusals_path
 
-    for refusal in overlay.refused[: max(0, show)]:
+    for refusal in overlay.refused[:_SHOWN]:
         detail = f": {refusal.detail}" if refusal.detail else ""
         click.echo(f"{path}:{refusal.line}\t{refusal.word}\t{refusal.reason}{detail}", err=True)
-    if len(overlay.refused) > show > 0:
-        rest = len(overlay.refused) - show
+    if (rest := len(overlay.refused) - _SHOWN) > 0:
         click.echo(f"and {rest:,} more in {refusals_path(overlay, folder)}", err=True)
     reasons = Counter(refusal.reason for refusal in overlay.refused)
     refused = ", ".join(f"{reason} {number:,}" for reason, number in reasons.most_common())

@@ -3,7 +3,7 @@ data is escaped.
 
 In: a text and the spans of its triplets' elements. Out: HTML for the pages of `builder serve` and for notebooks. Each
 stretch of text between two borders of spans becomes nested <span>s, one for each element that covers it, so that
-every element draws its own line below (lanes keep them apart).
+every element draws its own line below (lanes keep them apart). `shared.css` holds the colours and rules of all pages.
 """
 
 from __future__ import annotations
@@ -12,42 +12,16 @@ import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 
 LANES = 6
 HIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 """Characters that would reorder or hide what a reader sees: shown by their number instead."""
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&#34;", "'": "&#39;"})
 
-LIGHT = {
-    "pos": "#1d8a50",
-    "neg": "#c8402f",
-    "neu": "#8a7a3c",
-    "pos-bg": "#e2f3e8",
-    "neg-bg": "#fbe5e1",
-    "neu-bg": "#f3eed8",
-    "aspect-bg": "#eef1f6",
-}
-DARK = {
-    "pos": "#58c48a",
-    "neg": "#f08a7a",
-    "neu": "#cdb969",
-    "pos-bg": "#1d3a2a",
-    "neg-bg": "#46241f",
-    "neu-bg": "#3a3420",
-    "aspect-bg": "#2a2f37",
-}
-"""The colours of `builder serve`, by the names that they have in its style sheet."""
-
-
-def _colours(palette: dict[str, str]) -> str:
-    return " ".join(f"--{name}: {colour};" for name, colour in palette.items())
-
-
 _BOX = ".builder-triplets"
-STYLE = f"""<style>
-{_BOX} {{ {_colours(LIGHT)} font: 15px/1.5 system-ui, "Noto Sans TC", "PingFang TC", "Microsoft JhengHei", sans-serif; \
-}}
-@media (prefers-color-scheme: dark) {{ {_BOX} {{ {_colours(DARK)} }} }}
+_RULES = f"""{_BOX} {{ font: 15px/1.5 system-ui, "Noto Sans TC", "PingFang TC", "Microsoft JhengHei", sans-serif; }}
 {_BOX} .POS {{ --c: var(--pos); --cb: var(--pos-bg); }} {_BOX} .NEG {{ --c: var(--neg); --cb: var(--neg-bg); }}
 {_BOX} .NEU {{ --c: var(--neu); --cb: var(--neu-bg); }}
 {_BOX} .text {{ margin: .2em 0; line-height: 2.5; white-space: pre-wrap; overflow-wrap: anywhere; \
@@ -61,8 +35,20 @@ font-weight: 600; }}
 {_BOX} ol {{ margin: .2em 0 .2em 1.6em; padding: 0; }} {_BOX} li {{ margin: .1em 0; }}
 {_BOX} .tag {{ color: var(--c); background: var(--cb); border-radius: 5px; padding: .05em .4em; font-size: .8em; \
 font-weight: 650; }}
-{_BOX} .hidden-char {{ font: .7rem/1 ui-monospace, monospace; opacity: .7; }}
-</style>"""
+{_BOX} .hidden-char {{ font: .7rem/1 ui-monospace, monospace; opacity: .7; }}"""
+
+
+@cache
+def shared_rules() -> str:
+    """The style sheet that all pages share."""
+    return (files("builder.core") / "shared.css").read_text(encoding="utf-8")
+
+
+@cache
+def _notebook_style() -> str:
+    """The rules of a fragment, in the colours of the shared sheet: what stands in it before the rules of `body`."""
+    colours = shared_rules().partition("\nbody {")[0].replace(":root", _BOX)
+    return f"<style>\n{colours}\n{_RULES}\n</style>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,4 +137,4 @@ def tag(polarity: str) -> str:
 
 def boxed(content: str) -> str:
     """A fragment for a notebook, with the style that it needs."""
-    return f'<div class="builder-triplets">{STYLE}{content}</div>'
+    return f'<div class="builder-triplets">{_notebook_style()}{content}</div>'

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from builder.core.errors import BuilderError, ConfigError, InputError
 from builder.core.files import write_atomically
+from builder.core.markup import shared_rules
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -430,4 +431,5 @@ def listen(host: str, port: int) -> Any:
 
 
 def _asset(name: str) -> str:
-    return (files("builder.gold") / "page" / name).read_text(encoding="utf-8")
+    text = (files("builder.gold") / "page" / name).read_text(encoding="utf-8")
+    return shared_rules() + text if name == "page.css" else text

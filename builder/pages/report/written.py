@@ -14,6 +14,7 @@ from dataclasses import replace
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from builder.core.markup import shared_rules
 from builder.pages.report.blocks import Cell, Report, Section, Table, markdown, pieces, prose, shown, visible
 from builder.release.export.extract_output import display_width
 
@@ -29,7 +30,7 @@ def page(report: Report) -> str:
     from markupsafe import Markup
 
     folder = files("builder.pages.report")
-    style = Markup((folder / "page.css").read_text(encoding="utf-8"))
+    style = Markup(shared_rules() + (folder / "page.css").read_text(encoding="utf-8"))
     template = environment.from_string((folder / "page.html").read_text(encoding="utf-8"))
     return template.render(report=_present(report), style=style)
 

@@ -20,6 +20,7 @@ from markupsafe import Markup
 from pluggy import HookimplMarker
 
 from builder.core.errors import BuilderError
+from builder.core.markup import shared_rules
 from builder.pages.serve import browsing
 from builder.pages.serve.answering import (
     DATABASE,
@@ -201,7 +202,8 @@ async def asset(request: Any) -> Any:
     from datasette.utils.asgi import Response
 
     path = _STATIC / request.url_vars["name"]
-    return Response(path.read_text(encoding="utf-8"), content_type=_TYPES[path.suffix])
+    text = path.read_text(encoding="utf-8")
+    return Response(shared_rules() + text if path.suffix == ".css" else text, content_type=_TYPES[path.suffix])
 
 
 ROUTES: tuple[tuple[str, Callable[..., Any]], ...] = (
