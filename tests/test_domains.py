@@ -79,6 +79,11 @@ def test_every_shipped_pack_has_a_card_and_lexicons_that_load_over_the_core() ->
         assert len(load_rules(domain=name)) >= len(load_rules(domain="none"))
 
 
+def test_every_shipped_rule_says_what_it_is_for() -> None:
+    for name in ("none", *list_packs()):
+        assert not [rule.at("about") for rule in load_rules(domain=name) if not rule.about.strip()]
+
+
 def test_the_core_holds_no_class_of_food_and_the_restaurant_has_them_all() -> None:
     core, restaurant = load_lexicon(domain="none"), load_lexicon()
     assert not [name for name in core.classes if name.startswith(("food", "drink"))]
@@ -689,12 +694,14 @@ def test_a_check_says_what_the_pack_adds_and_lists_no_word_of_one_review_or_of_a
     path.write_text("text\n珊瑚缸很漂亮\n服務親切，海葵在缸裡\n海葵在缸裡\n", encoding="utf-8")
     shown = command("check", tmp_path / "stay", "--reviews", path)
     assert "beside the domain none: 1 triplet more, 0 fewer, 0 with other words" in shown
-    unknown = shown.splitlines()[-1]
+    unknown, advice = shown.splitlines()[-2:]
     assert unknown.startswith("unknown words, by reviews:") and "海葵 2" in unknown and "珊瑚" not in unknown
+    assert f"{tmp_path / 'stay'}/candidates.csv (kind" in advice and f"accept {tmp_path / 'stay'}`" in advice
     simplified = tmp_path / "simplified.csv"
     simplified.write_text("text\n蓝鲸便当很好吃\n蓝鲸便当不好吃\n", encoding="utf-8")
-    assert "none stands in two reviews" in command("check", "restaurant", "--reviews", simplified)
-    assert "beside the domain" not in command("check", "none", "--reviews", path, "--draw", 0)
+    assert command("check", "restaurant", "--reviews", simplified).endswith("none stands in two reviews\n")
+    plain = command("check", "none", "--reviews", path, "--draw", 0)
+    assert "beside the domain" not in plain and "FOLDER/candidates.csv after `builder words domain new`" in plain
 
 
 def test_a_check_shows_what_a_pack_loses_and_counts_what_it_only_words_otherwise(tmp_path: Path) -> None:
