@@ -476,8 +476,8 @@ def test_what_a_page_says_is_read_once_and_what_a_person_says_every_time() -> No
 @pytest.mark.parametrize(
     ("kind", "word"),
     [
-        *(("aspect", word) for word in ("上海", "夜裡", "長安路", "房間", "房間隔音", "老闆的魚")),
-        *(("opinion", word) for word in ("此時", "不乾淨", "乾淨舒服", "vivace")),
+        *(("aspect", word) for word in ("上海", "夜裡", "長安路", "房間", "房間隔音", "舒服房間", "老闆的魚")),
+        *(("opinion", word) for word in ("此時", "個問題", "不乾淨", "乾淨舒服", "vivace")),
     ],
 )
 def test_names_times_known_words_and_what_rules_compose_are_not_proposed(kind: str, word: str) -> None:
@@ -519,6 +519,14 @@ def test_a_word_is_proposed_by_the_reviews_that_hold_it_and_not_beside_its_parts
         ("aspect", "珊瑚缸", guess_class("珊瑚缸", lexicon), 2),
     ]
     assert rows[1].sentence == "珊瑚很【瑩亮】" and "2 of 3 reviews" in rows[1].evidence
+
+
+def test_a_part_of_a_word_is_no_opinion() -> None:
+    lexicon, texts = load_lexicon(domain="none"), ["珊瑚賞心悅目", "海葵賞心悅目"]
+    views = [view(text, lexicon.variants) for text in texts]
+    found = {at: [Found("opinion", 3, 6, 1)] for at in range(2)}
+    assert can_be_proposed("opinion", "心悅目", lexicon)
+    assert not choose_words(texts, views, found, lexicon, support=2)
 
 
 def test_reviews_that_hold_aspects_found_too_seldom_are_read_besides() -> None:
