@@ -301,6 +301,9 @@ def test_a_working_directory_that_is_taught_builds_with_it_and_forgets_it(here: 
     assert "is taught by 60 reviews: 0 rules changed, 0 aspects learnt, rules and reader weighed by labels" in ran.out
     taught = folders_in(work)
     assert taught.model == work / "taught" and taught.model_digest != before.model_digest
+    model = open_model(taught.model)
+    assert model.digest == open_model(find_model("restaurant") or Path()).weigh_by(model.combiner).digest
+    assert model.limits.dropped == model.limits.limit
     text, held = "1號桌的紅茶很好吃，水餃很難吃", []
     for folders in (before, taught):
         find, _ = shipped_holder(Recipe(folders=folders))

@@ -129,7 +129,7 @@ class SharedJudge:
         """The same with other weights, if any."""
         if combiner is None:
             return self
-        return replace(self, rated=replace(self.rated, model=replace(self.rated.model, combiner=combiner)))
+        return replace(self, rated=replace(self.rated, model=self.rated.model.weigh_by(combiner)))
 
     def ask(self, reading: Reading, ruled: Sequence[Triplet]) -> TextReading:
         """What the reader says of a labelled review, and of these triplets in it: each is asked about once."""
