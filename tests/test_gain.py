@@ -337,6 +337,9 @@ def test_rules_that_an_older_version_switched_off_are_taken_back(here: Command, 
     told = here("gain", "--workdir", tmp_path, "--forget").out
     assert told.startswith("taken back: 1 rule, 0 aspects and the labels of 24 reviews")
     assert own.exists() and not rule.exists()
+    (tmp_path / "taught.json").write_text("{}", encoding="utf-8")
+    broken = here("gain", "--workdir", tmp_path, "--forget")
+    assert broken.code == 2 and "not readable: KeyError('labels')" in broken.err
 
 
 def test_a_triplet_that_is_refused_alone_moves_weights_and_says_nothing_of_the_others(tmp_path: Path) -> None:

@@ -228,11 +228,10 @@ class TakenBack:
 
 def forget(workdir: Path) -> TakenBack | None:
     """Take back what labels taught; None where they taught nothing."""
-    names, words, labels = _taught_rules(workdir), workdir / _WORDS, taught_file(workdir)
+    (names, reviews), words, labels = _read_record(workdir), workdir / _WORDS, taught_file(workdir)
     record = workdir / RECORD
     was_taught = record.is_file()
     aspects = len(list(read_rows(words, 2))) if words.is_file() else 0
-    reviews = int(json.loads(record.read_text(encoding="utf-8"))["labels"]) if was_taught else 0
     for name in names:
         edited_file(workdir, name).unlink(missing_ok=True)
     words.unlink(missing_ok=True)
@@ -269,15 +268,15 @@ def _copy_record(workdir: Path, copy: Path) -> Path:
     return copy
 
 
-def _taught_rules(workdir: Path) -> list[str]:
-    """The rules that an older version switched off by labels."""
+def _read_record(workdir: Path) -> tuple[list[str], int]:
+    """The rules that an older version switched off by labels, and how many reviews taught."""
     path = workdir / RECORD
     if not path.is_file():
-        return []
+        return [], 0
     try:
-        names = json.loads(path.read_text(encoding="utf-8")).get("rules", ())
-        return [str(name) for name in names]
-    except (ValueError, AttributeError, TypeError, RecursionError) as error:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        return [str(name) for name in record.get("rules", ())], int(record["labels"])
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         raise WorkdirError(f"not readable: {error!r}", where=str(path), fix="delete it, and teach again") from error
 
 
