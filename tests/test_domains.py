@@ -79,6 +79,11 @@ def test_every_shipped_pack_has_a_card_and_lexicons_that_load_over_the_core() ->
         assert len(load_rules(domain=name)) >= len(load_rules(domain="none"))
 
 
+def test_every_shipped_rule_says_what_it_is_for() -> None:
+    for name in ("none", *list_packs()):
+        assert not [rule.at("about") for rule in load_rules(domain=name) if not rule.about.strip()]
+
+
 def test_the_core_holds_no_class_of_food_and_the_restaurant_has_them_all() -> None:
     core, restaurant = load_lexicon(domain="none"), load_lexicon()
     assert not [name for name in core.classes if name.startswith(("food", "drink"))]
@@ -458,8 +463,8 @@ def test_what_a_page_says_is_read_once_and_what_a_person_says_every_time() -> No
 @pytest.mark.parametrize(
     ("kind", "word"),
     [
-        *(("aspect", word) for word in ("上海", "夜裡", "長安路", "房間", "房間隔音", "老闆的魚")),
-        *(("opinion", word) for word in ("此時", "不乾淨", "乾淨舒服", "vivace")),
+        *(("aspect", word) for word in ("上海", "夜裡", "長安路", "房間", "房間隔音", "舒服房間", "老闆的魚")),
+        *(("opinion", word) for word in ("此時", "個問題", "不乾淨", "乾淨舒服", "vivace")),
     ],
 )
 def test_names_times_known_words_and_what_rules_compose_are_not_proposed(kind: str, word: str) -> None:
@@ -501,6 +506,14 @@ def test_a_word_is_proposed_by_the_reviews_that_hold_it_and_not_beside_its_parts
         ("aspect", "珊瑚缸", guess_class("珊瑚缸", lexicon), 2),
     ]
     assert rows[1].sentence == "珊瑚很【瑩亮】" and "2 of 3 reviews" in rows[1].evidence
+
+
+def test_a_part_of_a_word_is_no_opinion() -> None:
+    lexicon, texts = load_lexicon(domain="none"), ["珊瑚賞心悅目", "海葵賞心悅目"]
+    views = [view(text, lexicon.variants) for text in texts]
+    found = {at: [Found("opinion", 3, 6, 1)] for at in range(2)}
+    assert can_be_proposed("opinion", "心悅目", lexicon)
+    assert not choose_words(texts, views, found, lexicon, support=2)
 
 
 def test_reviews_that_hold_aspects_found_too_seldom_are_read_besides() -> None:
@@ -676,12 +689,14 @@ def test_a_check_says_what_the_pack_adds_and_lists_no_word_of_one_review_or_of_a
     path.write_text("text\n珊瑚缸很漂亮\n服務親切，海葵在缸裡\n海葵在缸裡\n", encoding="utf-8")
     shown = command("check", tmp_path / "stay", "--reviews", path)
     assert "beside the domain none: 1 triplet more, 0 fewer, 0 with other words" in shown
-    unknown = shown.splitlines()[-1]
+    unknown, advice = shown.splitlines()[-2:]
     assert unknown.startswith("unknown words, by reviews:") and "海葵 2" in unknown and "珊瑚" not in unknown
+    assert f"{tmp_path / 'stay'}/candidates.csv (kind" in advice and f"accept {tmp_path / 'stay'}`" in advice
     simplified = tmp_path / "simplified.csv"
     simplified.write_text("text\n蓝鲸便当很好吃\n蓝鲸便当不好吃\n", encoding="utf-8")
-    assert "none stands in two reviews" in command("check", "restaurant", "--reviews", simplified)
-    assert "beside the domain" not in command("check", "none", "--reviews", path, "--draw", 0)
+    assert command("check", "restaurant", "--reviews", simplified).endswith("none stands in two reviews\n")
+    plain = command("check", "none", "--reviews", path, "--draw", 0)
+    assert "beside the domain" not in plain and "FOLDER/candidates.csv after `builder words domain new`" in plain
 
 
 def test_a_check_shows_what_a_pack_loses_and_counts_what_it_only_words_otherwise(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import pytest
 from conftest import Command, write_lines
 
 from builder.cli.gold import _print_gain
-from builder.engine import make_engine
 from builder.engine.reader import Recipe, extract, make_reader
 from builder.gold.metrics.scores import Answer
 from builder.language.lexicon.folders import Folders, folders_in
@@ -31,7 +30,7 @@ from builder.teaching.gain import (
     choose_borders,
 )
 from builder.teaching.label_sources import forget, read_labels, untaught
-from builder.teaching.lessons import Lessons, SharedJudge, find_wrong_rules, learn_aspects, read_taught, write_lessons
+from builder.teaching.lessons import SharedJudge, learn_aspects, read_taught
 
 DISHES = ("湯頭", "牛肉麵", "滷味", "紅茶", "水餃", "炒飯", "咖哩", "豬排")
 
@@ -81,18 +80,18 @@ def test_the_gain_is_shown_for_each_size(here: Command, tmp_path: Path) -> None:
     assert "24 labelled reviews, 2 random halves" in ran.out
     assert ran.out.splitlines()[2].split()[0] == "12"
     named = [line.split("  ")[0] for line in ran.out.splitlines()]
-    assert {"aspects", "rules switched off", "weights", "release.whole_products=drop"} <= set(named)
+    assert {"aspects", "weights", "release.whole_products=drop"} <= set(named)
     assert "the labels move no weights: F1 stays" in ran.out.splitlines(), "rules and reader find all of it"
 
 
 @pytest.mark.parametrize(
     ("parts", "by_weights", "said"),
     [
-        (("aspects", "rules switched off", "weights"), 0.0, ["the labels move no weights: F1 stays"]),
+        (("aspects", "weights"), 0.0, ["the labels move no weights: F1 stays"]),
         (("aspects", "weights"), -0.04, ["the labels move no weights: F1 stays"]),
         (("aspects", "weights"), -1.26, ["the labels move no weights: F1 would be 1.3 lower"]),
         (("aspects", "weights"), 0.5, []),
-        (("aspects", "rules switched off"), 0.0, []),
+        (("aspects",), 0.0, []),
     ],
 )
 def test_what_the_labels_say_of_weights_and_switches(
@@ -296,9 +295,12 @@ def test_a_working_directory_that_is_taught_builds_with_it_and_forgets_it(here: 
     before = folders_in(work)
     ran = here("gain", "--gold", gold, "--workdir", work, "--splits", "1", "--teach")
     assert ran.code == 0, ran.err
-    assert "is taught by 60 reviews: 0 rules changed, 0 aspects learnt, rules and reader weighed by labels" in ran.out
+    assert "is taught by 60 reviews: 0 aspects learnt, rules and reader weighed by labels" in ran.out
     taught = folders_in(work)
     assert taught.model == work / "taught" and taught.model_digest != before.model_digest
+    model = open_model(taught.model)
+    assert model.digest == open_model(find_model("restaurant") or Path()).weigh_by(model.combiner).digest
+    assert model.limits.dropped == model.limits.limit
     text, held = "1號桌的紅茶很好吃，水餃很難吃", []
     for folders in (before, taught):
         find, _ = shipped_holder(Recipe(folders=folders))
@@ -311,10 +313,10 @@ def test_a_working_directory_that_is_taught_builds_with_it_and_forgets_it(here: 
     assert list(made) == ["rows", "parts", "switches", "weighed", "by_weights", "borders"] and made["weighed"] is True
     assert len((work / "taught.jsonl").read_text(encoding="utf-8").splitlines()) == 60, "labels do not count twice"
     assert made["rows"][-1]["labels"] == 30 and made["by_weights"] > 0
-    assert [part["name"] for part in made["parts"]] == ["aspects", "rules switched off", "weights"]
+    assert [part["name"] for part in made["parts"]] == ["aspects", "weights"]
     assert [switch["name"] for switch in made["switches"]] == list(SWITCHES)
     assert made["parts"][0] == {"name": "aspects", "mean": 0.0, "gains": [0.0]}
-    assert "0 rules changed, 0 aspects learnt" in told.err and f"{work} is taught by 60 reviews" in told.err
+    assert "0 aspects learnt" in told.err and f"{work} is taught by 60 reviews" in told.err
     back = here("gain", "--workdir", work, "--forget").out
     assert back.startswith("taken back: 0 rules, 0 aspects and the labels of 60 reviews; `builder resume --workdir")
     assert "was taught nothing" in here("gain", "--workdir", work, "--forget").out
@@ -324,22 +326,18 @@ def test_a_working_directory_that_is_taught_builds_with_it_and_forgets_it(here: 
     assert not (work / "taught.jsonl").exists()
 
 
-def test_a_rule_that_is_wrong_here_is_switched_off_and_three_labels_are_not_enough(tmp_path: Path) -> None:
-    folders = Folders()
-    reader, rules = make_reader(Recipe(folders=folders)), folders.load_rules()
-    wrong = [{"id": f"w{n}", "text": f"好吃的{DISHES[n % 8]}有{n}種", "triplets": []} for n in range(24)]
-    label = {"aspect": "服務", "aspect_spans": [[0, 2]], "opinion": "親切", "opinion_spans": [[2, 4]],
-             "polarity": "POS"}  # fmt: skip
-    right = [{"id": f"r{n}", "text": f"服務親切，去過{n}次", "triplets": [label]} for n in range(60)]
-    few, many = (read_taught([*wrong[:number], *right], tmp_path, reader) for number in (3, 24))
-    assert find_wrong_rules(few, reader, rules) == ()
-    (record,) = find_wrong_rules(many, reader, rules)
-    assert (record.name, record.right, record.triplets) == ("attributive", 0, 24)
-    lessons = Lessons({}, (record,))
-    write_lessons(lessons, rules, tmp_path)
-    changed = Folders(added_rules=(tmp_path / "rules",)).load_rules()
-    engine = make_engine(reader.lexicon, changed, "natural")
-    assert [t.rule for t in extract(engine, reader.read(["好吃的水餃有三種"])[0])] != ["attributive"]
+def test_rules_that_an_older_version_switched_off_are_taken_back(here: Command, tmp_path: Path) -> None:
+    rule, own = tmp_path / "rules" / "attributive.toml", tmp_path / "rules" / "mine.toml"
+    rule.parent.mkdir()
+    for path in (rule, own):
+        path.write_text("", encoding="utf-8")
+    (tmp_path / "taught.json").write_text('{"rules": ["attributive"], "labels": 24}', encoding="utf-8")
+    told = here("gain", "--workdir", tmp_path, "--forget").out
+    assert told.startswith("taken back: 1 rule, 0 aspects and the labels of 24 reviews")
+    assert own.exists() and not rule.exists()
+    (tmp_path / "taught.json").write_text("{}", encoding="utf-8")
+    broken = here("gain", "--workdir", tmp_path, "--forget")
+    assert broken.code == 2 and "not readable: KeyError('labels')" in broken.err
 
 
 def test_a_triplet_that_is_refused_alone_moves_weights_and_says_nothing_of_the_others(tmp_path: Path) -> None:
@@ -361,7 +359,7 @@ def test_a_triplet_that_is_refused_alone_moves_weights_and_says_nothing_of_the_o
 
 
 def test_a_switch_is_tried_on_what_is_found() -> None:
-    trial = _Trial(Folders(domain="none"), make_reader(Recipe(folders=Folders(domain="none"))), (), None)
+    trial = _Trial(Folders(domain="none"), make_reader(Recipe(folders=Folders(domain="none"))), None)
     found: dict[str, list[Answer]] = {"a": [("東西", "好", "POS"), ("電池", "還可以", "POS")]}
     whole, good, plain = (trial.switch(name, found)["a"] for name in SWITCHES)
     assert whole == [("電池", "還可以", "POS")]

@@ -166,6 +166,7 @@ def check(
     NAME is a domain that builder brings or the folder of a pack. Shown are the yield, what the pack adds to words that
     any review uses, triplets drawn at random, and words of two reviews or more that no lexicon holds.
     """
+    from builder.language.lexicon.domain_sheet import SHEET
     from builder.teaching.domain_packs import HowToRead, check_domain
 
     report = check_domain(name, files, draw, seed, HowToRead(text_column, encoding))
@@ -187,3 +188,11 @@ def check(
         click.echo(f"{triplet.aspect.text}\t{triplet.opinion_full.text}\t{triplet.polarity}\t{snippet}")
     words = ", ".join(f"{word} {reviews:,}" for word, reviews in report.unknown.items())
     click.echo(f"unknown words, by reviews: {words or 'none stands in two reviews'}")
+    if words:
+        sheet = Path(name) / SHEET
+        made = "" if sheet.is_file() else " after `builder words domain new`"
+        folder = name if sheet.is_file() else "FOLDER"
+        click.echo(
+            f"next: write the aspects and opinions among them into {folder}/{SHEET}{made} (kind, word, meaning), then "
+            f"`builder words domain accept {folder}`"
+        )

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from builder.language.lexicon.folders import Folders
     from builder.teaching.gain import MeasuredGain
     from builder.teaching.label_sources import LabelledRows
-    from builder.teaching.lessons import Lessons
     from builder.teaching.pooling import JudgingCounts, PoolResult
 
 POOL = option("--pool", "pool_id", help="Id of the pool, or its first characters; the latest if not given.")
@@ -203,8 +202,8 @@ def gain(
     """Measure what labelled reviews teach.
 
     Half of the reviews teach, the other half is scored; a longer or shorter aspect or opinion counts as right. Labels
-    teach aspects that the lexicon lacks, switch off rules that are wrong here, and move the weights of rules and the
-    shipped reader. It says what each of these brings, and which switches of a release suit the labels.
+    teach aspects that the lexicon lacks, and move the weights of rules and the shipped reader. It says what each of
+    these brings, and which switches of a release suit the labels.
     """
     from builder.core.errors import ConfigError
     from builder.teaching.gain import measure_gain
@@ -292,25 +291,16 @@ def _describe_parts(measured: MeasuredGain) -> dict[str, object]:
     return {**gains, "weighed": measured.weighed, "by_weights": measured.by_weights, "borders": borders}
 
 
-def _describe_lessons(lessons: Lessons) -> str:
-    """The aspects that are learnt, on a line, and the rules that are switched off, a line each."""
-    aspects = f"\naspects learnt: {', '.join(lessons.aspects)}" if lessons.aspects else ""
-    return aspects + "".join(
-        f"\nswitched off: {rule.name}, {rule.right} of {rule.triplets} right, {100 * rule.highest:.0f}% at most"
-        for rule in lessons.wrong_rules
-    )
-
-
 def _teach(labels: LabelledRows, where: Path, workdir: Path, weighed: bool, as_json: bool) -> None:
     from builder.teaching.label_sources import teach
 
-    lessons, names = teach(labels.rows, where, workdir, weighed)
+    lessons = teach(labels.rows, where, workdir, weighed)
     weights = "weighed by labels" if lessons.combiner else "weighed as shipped"
+    aspects = f"\naspects learnt: {', '.join(lessons.aspects)}" if lessons.aspects else ""
     click.echo(
-        f"{workdir} is taught by {counted(len(labels.rows), 'review')}: {counted(len(names), 'rule')} changed, "
-        f"{counted(len(lessons.aspects), 'aspect')} learnt, rules and reader "
-        f"{weights}{_describe_lessons(lessons)}\n`builder resume{in_workdir(workdir)}` builds with it; `--forget` "
-        "takes it back. Do not measure against these labels.",
+        f"{workdir} is taught by {counted(len(labels.rows), 'review')}: {counted(len(lessons.aspects), 'aspect')} "
+        f"learnt, rules and reader {weights}{aspects}\n`builder resume{in_workdir(workdir)}` builds with it; "
+        "`--forget` takes it back. Do not measure against these labels.",
         err=as_json,
     )
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -60,6 +60,12 @@ class ShippedModel:
         """Of each item's triplets the probabilities of YY, YN, NX [n, 3], and what is proposed beside them."""
         readings = read_items(self.reader, items, progress)
         return [self.combiner.read_review(item.triplets, own) for item, own in zip(items, readings, strict=True)]
+
+    def weigh_by(self, combiner: Combiner) -> ShippedModel:
+        """The same by weights of a user's labels. These know the user's reviews, so what the rules find must then be as
+        probable as what is added (docs/results/domains.md).
+        """
+        return replace(self, combiner=combiner, limits=replace(self.limits, dropped=self.limits.limit))
 
     def verdicts(self, shares: Shares) -> tuple[tuple[Verdict | None, float], ...]:
         """What the model says of triplets with these `shares` [n, 3]."""
@@ -170,6 +176,7 @@ def _has_networks() -> bool:
 
 
 def write_taught(folder: Path, shipped: Path, combiner: Combiner) -> None:
-    """Write the settings of a shipped model with other weights of rules and reader."""
+    """Write the settings of a shipped model as `ShippedModel.weigh_by` changes them."""
     settings = json.loads(read_settings(shipped / JUDGE)) | {"combiner": combiner.kept}
+    settings["limits"]["dropped"] = settings["limits"]["limit"]
     write_atomically(folder / JUDGE, (json.dumps(settings, indent=1) + "\n").encode())

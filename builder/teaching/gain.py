@@ -23,13 +23,11 @@ from numpy.typing import NDArray
 from builder.core.errors import InputError
 from builder.core.records import Triplet
 from builder.core.settings import ReleaseSettings
-from builder.engine import make_engine
 from builder.engine.reader import Reader, Recipe, extract, make_reader
 from builder.gold.metrics import micro
 from builder.gold.metrics.scores import Answer, Metric, name_answer, tally
 from builder.language.lexicon.categories import Categories
 from builder.language.lexicon.folders import Folders
-from builder.language.lexicon.rules import Rule
 from builder.pipeline.borders import move_borders
 from builder.pipeline.release_reviews import is_passable, is_whole
 from builder.teaching.lessons import (
@@ -39,7 +37,6 @@ from builder.teaching.lessons import (
     TaughtReview,
     lay_aspects,
     learn_aspects,
-    learn_rest,
     read_again,
     read_taught,
 )
@@ -48,7 +45,7 @@ SIZES = (25, 50, 100, 200)
 SPLITS = 5
 LEAST = 20
 """Labelled reviews from which a gain can be measured."""
-_ALL, _KEPT, _ASPECTS, _RULES, _WEIGHTS = "all", "all but the weights", "aspects", "rules switched off", "weights"
+_ALL, _ASPECTS, _WEIGHTS = "all", "aspects", "weights"
 SWITCHES = ("release.whole_products=drop", "release.passable=POS", "release.passable=NEU")
 BORDERS = (
     ("modifiers", "unpointed"), ("modifiers", "drop"), ("lead", "clause"), ("particles", "add"), ("particles", "drop"),
@@ -156,10 +153,10 @@ def measure_gain(rows: Rows, where: Path, folders: Folders, splits: int = SPLITS
         raise InputError(f"too few labelled reviews to measure a gain: {len(whole)}", where=str(where), fix=fix)
     half = len(whole) // 2
     judge = SharedJudge.read(folders.model, taught, reader.engine) if folders.model else None
-    trial = _Trial(folders, reader, folders.load_rules(), judge)
+    trial = _Trial(folders, reader, judge)
     orders = [sorted(whole, key=lambda review: _draw(split, review.reading.text)) for split in range(splits)]
     scored = [ordered[half:] for ordered in orders]
-    extracted = trial.find(whole, reader, trial.rules, judge)
+    extracted = trial.find(whole, reader, judge)
     before = [_score(own, _name_all(extracted)) for own in scored]
 
     def measure(size: int, names: Sequence[str]) -> dict[str, list[Answers]]:
@@ -169,12 +166,12 @@ def measure_gain(rows: Rows, where: Path, folders: Folders, splits: int = SPLITS
     def score(answered: Sequence[Answers]) -> list[MeanScore]:
         return [_score(*pair) for pair in zip(scored, answered, strict=True)]
 
-    most = measure(half, (_ALL, _KEPT, _ASPECTS, _RULES, _WEIGHTS))
+    most = measure(half, (_ALL, _ASPECTS, _WEIGHTS))
     scores = {name: score(answered) for name, answered in most.items()}
-    by_weights = PartGain.of(_WEIGHTS, scores[_KEPT], scores[_ALL]).mean
-    best = _ALL if by_weights > 0 else _KEPT
+    by_weights = PartGain.of(_WEIGHTS, scores[_ASPECTS], scores[_ALL]).mean
+    best = _ALL if by_weights > 0 else _ASPECTS
     smaller = [_row(size, before, score(measure(size, (best,))[best])) for size in SIZES if size < half]
-    parts = (_ASPECTS, _RULES, _WEIGHTS) if judge else (_ASPECTS, _RULES)
+    parts = (_ASPECTS, _WEIGHTS) if judge else (_ASPECTS,)
     switched = ((name, [trial.switch(name, own) for own in most[best]]) for name in SWITCHES)
     return MeasuredGain(
         (*smaller, _row(half, before, scores[best])),
@@ -242,7 +239,6 @@ class _Trial:
 
     folders: Folders
     reader: Reader
-    rules: Sequence[Rule]
     judge: SharedJudge | None
     known: KnownReadings = field(default_factory=dict)
 
@@ -254,33 +250,20 @@ class _Trial:
         aspects = learn_aspects(taught, self.reader.lexicon)
         with lay_aspects(aspects, self.folders, self.reader) as wider:
             again, seen = (read_again(reviews, wider, aspects, self.known) for reviews in (taught, scored))
-            lessons = learn_rest(again, wider, self.rules, aspects, judge if _ALL in names else None)
-            rules = lessons.change_rules(self.rules)
             if _ALL in names:
-                out[_ALL] = self.answer(seen, wider, rules, judge and judge.weigh_by(lessons.combiner))
-            if _KEPT in names:
-                out[_KEPT] = self.answer(seen, wider, rules, judge)
+                weighed = judge and judge.weigh_by(judge.learn(again, wider.engine))
+                out[_ALL] = _name_all(self.find(seen, wider, weighed))
             if _ASPECTS in names:
-                out[_ASPECTS] = self.answer(seen, wider, self.rules, judge)
-        if _RULES in names:
-            plain = learn_rest(taught, self.reader, self.rules, {}, judge)
-            out[_RULES] = self.answer(scored, self.reader, plain.change_rules(self.rules), judge)
-            out[_WEIGHTS] = self.answer(scored, self.reader, self.rules, judge and judge.weigh_by(plain.combiner))
+                out[_ASPECTS] = _name_all(self.find(seen, wider, judge))
+        if _WEIGHTS in names:
+            weighed = judge and judge.weigh_by(judge.learn(taught, self.reader.engine))
+            out[_WEIGHTS] = _name_all(self.find(scored, self.reader, weighed))
         return out
 
-    def answer(
-        self, reviews: Sequence[TaughtReview], reader: Reader, rules: Sequence[Rule], judge: SharedJudge | None
-    ) -> Answers:
-        """What is found in reviews, as it is scored."""
-        return _name_all(self.find(reviews, reader, rules, judge))
-
-    def find(
-        self, reviews: Sequence[TaughtReview], reader: Reader, rules: Sequence[Rule], judge: SharedJudge | None
-    ) -> Extracted:
+    def find(self, reviews: Sequence[TaughtReview], reader: Reader, judge: SharedJudge | None) -> Extracted:
         """What rules and model find in reviews together, or rules alone where no model is shipped."""
-        engine = make_engine(reader.lexicon, rules, "natural")
         return {
-            review.key: judge.hold(engine, review.reading) if judge else extract(engine, review.reading)
+            review.key: judge.hold(reader.engine, review.reading) if judge else extract(reader.engine, review.reading)
             for review in reviews
         }
 

@@ -5,11 +5,10 @@ Sources are a gold file, a user's own table, or pools and audits of a working di
 that people refused there. A label that cannot be placed in its review is left out with the reason. Its review then no
 longer counts as read in full.
 
-Teaching gives words, rules, weights and exceptions that the next build uses. In: labelled rows and a working directory.
-Out: `WORKDIR/rules/NAME.toml`, aspects in `WORKDIR/lexicon`, weights of rules and reader in `WORKDIR/taught`,
-`WORKDIR/taught.json`, which names the rules, and the labels themselves in `WORKDIR/taught.jsonl`. Teaching again starts
-from what was there without what was taught, so that no label counts twice. Entries that a correction asks for are tried
-out before they are added.
+Teaching gives words, weights and exceptions that the next build uses. In: labelled rows and a working directory. Out:
+aspects in `WORKDIR/lexicon`, weights of rules and reader in `WORKDIR/taught`, `WORKDIR/taught.json`, which counts the
+reviews, and the labels themselves in `WORKDIR/taught.jsonl`. Teaching again starts from what was there without what was
+taught, so that no label counts twice. Entries that a correction asks for are tried out before they are added.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from builder.gold.located import locate_triplets
 from builder.gold.pool import triplet_row
 from builder.language.lexicon.check import REASON, Lesson, Table, add_entry, find_lessons
 from builder.language.lexicon.folders import TAUGHT_MODEL, Folders, folders_in
-from builder.language.lexicon.overlay import add_exception
+from builder.language.lexicon.overlay import Overlay, add_exception, write
 from builder.language.lexicon.resources import Lexicon, overlays
 from builder.language.lexicon.rules import RuleExample, edited_file, edited_rules
 from builder.language.lexicon.tsv_rows import read_rows
@@ -47,7 +46,7 @@ from builder.pipeline.rule_changes import quote_triplet
 from builder.reviews.text import view
 from builder.store import pool_labels, pools
 from builder.teaching.labelling import opened
-from builder.teaching.lessons import LABELS, Lessons, Rows, learn, read_taught, write_lessons
+from builder.teaching.lessons import LABELS, Lessons, Rows, learn, read_taught
 
 # ---- Sources of labels
 
@@ -198,13 +197,13 @@ RECORD = "taught.json"
 _WORDS = Path("lexicon", "aspects", f"imported_{LABELS}.tsv")
 
 
-def teach(rows: Rows, where: Path, workdir: Path, weighed: bool = True) -> tuple[Lessons, list[str]]:
-    """Write what all labels teach into a working directory, in place of what labels taught before. The lessons, and
-    the names of the rules. `weighed` is as in `learn`.
+def teach(rows: Rows, where: Path, workdir: Path, weighed: bool = True) -> Lessons:
+    """Write what all labels teach into a working directory, in place of what labels taught before. `weighed` is as in
+    `learn`.
     """
     with untaught(workdir) as folders:
-        reader, rules = make_reader(Recipe(folders=folders)), folders.load_rules()
-        lessons = learn(read_taught(rows, where, reader), reader, folders, rules, weighed)
+        reader = make_reader(Recipe(folders=folders))
+        lessons = learn(read_taught(rows, where, reader), reader, folders, weighed)
     forget(workdir)
     whole = [row for row in rows if "wrong" not in row]
     lines = "".join(json.dumps({name: row[name] for name in ("id", "text", "triplets")}) + "\n" for row in whole)
@@ -213,10 +212,9 @@ def teach(rows: Rows, where: Path, workdir: Path, weighed: bool = True) -> tuple
         from builder.models.shipped import write_taught
 
         write_taught(workdir / TAUGHT_MODEL, folders.model, lessons.combiner)
-    names = [rule.name for rule in lessons.changed(rules)]
-    write_atomically(workdir / RECORD, (json.dumps({"rules": names, "labels": len(rows)}) + "\n").encode())
-    write_lessons(lessons, rules, workdir)
-    return lessons, names
+    write_atomically(workdir / RECORD, (json.dumps({"labels": len(rows)}) + "\n").encode())
+    write(Overlay(LABELS, aspects=tuple(lessons.aspects.items())), workdir / "lexicon")
+    return lessons
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,11 +228,10 @@ class TakenBack:
 
 def forget(workdir: Path) -> TakenBack | None:
     """Take back what labels taught; None where they taught nothing."""
-    names, words, labels = _taught_rules(workdir), workdir / _WORDS, taught_file(workdir)
+    (names, reviews), words, labels = _read_record(workdir), workdir / _WORDS, taught_file(workdir)
     record = workdir / RECORD
     was_taught = record.is_file()
     aspects = len(list(read_rows(words, 2))) if words.is_file() else 0
-    reviews = int(json.loads(record.read_text(encoding="utf-8"))["labels"]) if was_taught else 0
     for name in names:
         edited_file(workdir, name).unlink(missing_ok=True)
     words.unlink(missing_ok=True)
@@ -271,14 +268,15 @@ def _copy_record(workdir: Path, copy: Path) -> Path:
     return copy
 
 
-def _taught_rules(workdir: Path) -> list[str]:
+def _read_record(workdir: Path) -> tuple[list[str], int]:
+    """The rules that an older version switched off by labels, and how many reviews taught."""
     path = workdir / RECORD
     if not path.is_file():
-        return []
+        return [], 0
     try:
-        names = json.loads(path.read_text(encoding="utf-8"))["rules"]
-        return [str(name) for name in names]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        return [str(name) for name in record.get("rules", ())], int(record["labels"])
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         raise WorkdirError(f"not readable: {error!r}", where=str(path), fix="delete it, and teach again") from error
 
 

@@ -1,10 +1,9 @@
-"""What labelled reviews teach: aspects, rules that are wrong here, and how rules and the shipped reader are weighed.
+"""What labelled reviews teach: aspects, and how rules and the shipped reader are weighed.
 
 In: reviews with their triplets, single triplets that people judged, and the words, rules and model so far. Out: aspects
-that the lexicon lacks, rules to switch off, and weights of rules and reader. An aspect is learnt where labels of
-several reviews name it. Opinions are not learnt, since those of so few reviews hardly come again. A rule is switched
-off where even the upper end of the interval of its precision lies below half of F1: below that, its triplets lower F1.
-The reader itself is not trained: its last layers learn nothing of so few labels that holds (docs/results/domains.md).
+that the lexicon lacks, and weights of rules and reader. An aspect is learnt where labels of several reviews name it.
+Opinions are not learnt, since those of so few reviews hardly come again. No rule is so often wrong that 100 labels
+would switch it off, and the reader's last layers learn nothing that holds (docs/results/domains.md).
 Labels move the weights of `Combiner`, that start from the shipped ones.
 """
 
@@ -19,17 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from builder.core.errors import InputError
-from builder.core.files import write_atomically
 from builder.core.records import Element, Review, Triplet
-from builder.engine import RuleEngine, make_engine
-from builder.engine.reader import Reader, Reading, Recipe, extract, make_reader, to_text
-from builder.gold.metrics import micro
-from builder.gold.metrics.scores import Answer, name_answer, right, wilson
+from builder.engine import RuleEngine
+from builder.engine.reader import Reader, Reading, Recipe, make_reader, to_text
+from builder.gold.metrics.scores import Answer, name_answer, right
 from builder.language.lexicon.categories import guess_class
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.overlay import Overlay, write
 from builder.language.lexicon.resources import Lexicon
-from builder.language.lexicon.rules import Rule, edited_file, write_rule
 from builder.learning.task import Example
 from builder.pipeline import layers
 from builder.pipeline.judging import Rated, hold_one
@@ -68,33 +64,13 @@ class TaughtReview:
 
 
 @dataclass(frozen=True, slots=True)
-class RuleRecord:
-    """How often a rule's triplets are right in the labelled reviews, with the upper end of the 95% interval."""
-
-    name: str
-    right: int
-    triplets: int
-    highest: float
-
-
-@dataclass(frozen=True, slots=True)
 class Lessons:
-    """What labels teach: aspects with their class, rules to switch off, and weights of rules and reader, None where
-    they stay or no model is shipped.
+    """What labels teach: aspects with their class, and weights of rules and reader, None where they stay or no model is
+    shipped.
     """
 
     aspects: Mapping[str, str]
-    wrong_rules: tuple[RuleRecord, ...]
     combiner: Combiner | None = None
-
-    def change_rules(self, rules: Sequence[Rule]) -> tuple[Rule, ...]:
-        """The rules after the lessons."""
-        off = {record.name for record in self.wrong_rules}
-        return tuple(rule.changed("enabled", False) if rule.name in off else rule for rule in rules)
-
-    def changed(self, rules: Sequence[Rule]) -> list[Rule]:
-        """Those of the rules that the lessons change, as they are afterwards."""
-        return [after for before, after in zip(rules, self.change_rules(rules), strict=True) if after != before]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +101,9 @@ class SharedJudge:
     def combiner(self) -> Combiner:
         return self.rated.model.combiner
 
-    def weigh_by(self, combiner: Combiner | None) -> SharedJudge:
-        """The same with other weights, if any."""
-        if combiner is None:
-            return self
-        return replace(self, rated=replace(self.rated, model=replace(self.rated.model, combiner=combiner)))
+    def weigh_by(self, combiner: Combiner) -> SharedJudge:
+        """The same with other weights."""
+        return replace(self, rated=replace(self.rated, model=self.rated.model.weigh_by(combiner)))
 
     def ask(self, reading: Reading, ruled: Sequence[Triplet]) -> TextReading:
         """What the reader says of a labelled review, and of these triplets in it: each is asked about once."""
@@ -173,38 +147,16 @@ def _ask_about(reading: Reading, ruled: Sequence[Triplet]) -> Example:
     return Example("", reading.view.text, tuple(ruled))
 
 
-def learn(
-    taught: Sequence[TaughtReview], reader: Reader, folders: Folders, rules: Sequence[Rule], weighed: bool = True
-) -> Lessons:
-    """What these reviews teach the words, rules and model of the folders; without `weighed` the weights of rules and
+def learn(taught: Sequence[TaughtReview], reader: Reader, folders: Folders, weighed: bool = True) -> Lessons:
+    """What these reviews teach the words and the model of the folders; without `weighed` the weights of rules and
     reader stay as they are.
     """
-    judge = SharedJudge.read(folders.model, taught, reader.engine) if weighed and folders.model else None
     aspects = learn_aspects(taught, reader.lexicon)
+    if not weighed or not folders.model:
+        return Lessons(aspects)
+    judge = SharedJudge.read(folders.model, taught, reader.engine)
     with lay_aspects(aspects, folders, reader) as wider:
-        return learn_rest(read_again(taught, wider, aspects), wider, rules, aspects, judge)
-
-
-def learn_rest(
-    taught: Sequence[TaughtReview],
-    reader: Reader,
-    rules: Sequence[Rule],
-    aspects: Mapping[str, str],
-    judge: SharedJudge | None,
-) -> Lessons:
-    """The lessons of reviews whose aspects are learnt, and which are read with these."""
-    lessons = Lessons(aspects, find_wrong_rules(taught, reader, rules))
-    if judge is None:
-        return lessons
-    engine = make_engine(reader.lexicon, lessons.change_rules(rules), "natural")
-    return replace(lessons, combiner=judge.learn(taught, engine))
-
-
-def write_lessons(lessons: Lessons, rules: Sequence[Rule], workdir: Path) -> None:
-    """Write the rules that lessons change, a file each that wins over the rule of its name, and the aspects."""
-    for rule in lessons.changed(rules):
-        write_atomically(edited_file(workdir, rule.name), write_rule(rule).encode())
-    write(Overlay(LABELS, aspects=tuple(lessons.aspects.items())), workdir / "lexicon")
+        return Lessons(aspects, judge.learn(read_again(taught, wider, aspects), wider.engine))
 
 
 def read_taught(rows: Rows, where: Path, reader: Reader) -> list[TaughtReview]:
@@ -289,25 +241,3 @@ def lay_aspects(aspects: Mapping[str, str], folders: Folders, reader: Reader) ->
     with tempfile.TemporaryDirectory() as place:
         write(Overlay(LABELS, aspects=tuple(aspects.items())), Path(place))
         yield make_reader(Recipe(folders=replace(folders, imported=(*folders.imported, Path(place)))))
-
-
-def find_wrong_rules(taught: Sequence[TaughtReview], reader: Reader, rules: Sequence[Rule]) -> tuple[RuleRecord, ...]:
-    """The rules whose triplets lower F1 in these reviews, by the upper end of the interval of their precision."""
-    engine = make_engine(reader.lexicon, rules, "natural")
-    whole = [review for review in taught if review.wrong is None]
-    given = {review.key: extract(engine, review.reading) for review in whole}
-    answers = {key: [name_answer(t) for t in own] for key, own in given.items()}
-    half = micro({review.key: review.answers for review in whole}, answers, "lenient").f1 / 200
-    hits, of = Counter[str](), Counter[str]()
-    for review in taught:
-        for triplet in given.get(review.key, ()):
-            if triplet.rule is not None:
-                of[triplet.rule] += 1
-                hits[triplet.rule] += right(review.answers, [name_answer(triplet)], "lenient")
-    decisions = {rule.name for rule in rules if rule.kind == "decision"}
-    records = (
-        RuleRecord(name, hits[name], number, wilson(hits[name] / number, number)[1])
-        for name, number in sorted(of.items())
-        if name not in decisions
-    )
-    return tuple(record for record in records if record.highest < half)

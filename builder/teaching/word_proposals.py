@@ -30,7 +30,7 @@ from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.packs import Pack
 from builder.language.lexicon.resources import Lexicon
 from builder.pipeline.rule_report import quote
-from builder.reviews.place_names import tagged
+from builder.reviews.place_names import is_word, tagged
 from builder.reviews.script import HAN, converter
 from builder.reviews.text import View, view
 
@@ -50,8 +50,8 @@ _SINGLE = 5
 _FLOOR = 0.2
 """Less probable opinions are not asked about."""
 _LATIN = re.compile(r"[a-z]{2,12}")
-_NO_WORDS = frozenset(["nr", "ns", "nt", "t", "m", "c", "d", "p", "r"])
-"""What the dictionary calls names, times, numbers, and words that neither name nor judge."""
+_NO_WORDS = frozenset(["nr", "ns", "nt", "t", "m", "q", "c", "d", "p", "r"])
+"""What the dictionary calls names, times, numbers, measures, and words that neither name nor judge."""
 _PARTICLES = frozenset("了點些")
 _DENIALS = ("沒有", "不是")
 """An opinion that begins so is a statement of its own: 沒有湯."""
@@ -180,13 +180,26 @@ def choose_words(
         confidence = named / ((named if is_aspect else holding) + 2)
         if reviews < support or (not is_aspect and confidence < _FLOOR):
             continue
-        at, place = next(iter(own.places.items()))
-        start, end = views[at].to_source(place)
+        places = (one for one in own.places.items() if is_aspect or _stands_alone(views[one[0]].text, *one[1]))
+        if (shown := next(places, None)) is None:
+            continue
+        at, (start, end) = shown[0], views[shown[0]].to_source(shown[1])
         meaning = guess_class(word, lexicon) if is_aspect else own.polarity
         evidence = f"found in {named} of {counted(holding, 'review')} that the model read and that hold it"
-        shown = quote(texts[at], start, end)
-        out.append(Proposal(kind, texts[at][start:end], meaning, round(confidence, 3), reviews, evidence, shown))
+        sentence = quote(texts[at], start, end)
+        out.append(Proposal(kind, texts[at][start:end], meaning, round(confidence, 3), reviews, evidence, sentence))
     return out
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    """Whether no word of the dictionary reaches across an end of a part of a text: 心悅目 is a part of 賞心悅目."""
+    at = 0
+    for word, _ in tagged(converter("t2s")(text)):
+        past = at + len(word)
+        if is_word(word) and (at < start < past or at < end < past):
+            return False
+        at = past
+    return True
 
 
 def locate(triplets: Sequence[Triplet], lexicon: Lexicon) -> list[Found]:
@@ -211,7 +224,7 @@ def can_be_proposed(
 ) -> bool:
     """Whether a word may be new: no table holds it, it is not put together of words that are known or that as many
     reviews hold by `counts`, and it is no name of a person or a place, no time and no function word. An opinion is no
-    noun, and begins with no adverb.
+    noun, and begins with no adverb and no measure.
     """
     own, is_aspect = lexicon, kind == "aspect"
     known = (own.opinions, own.aspects, own.degree, own.negators, own.irrealis, own.general, own.not_aspects)
@@ -220,7 +233,7 @@ def can_be_proposed(
         return False
     if is_aspect and (len(word) == 1 or like_name(word)):
         return False
-    heads: Sequence[Collection[str]] = (own.aspects,) if is_aspect else (own.opinions, own.negators, own.degree)
+    heads: Sequence[Collection[str]] = (own.opinions, *((own.aspects,) if is_aspect else (own.negators, own.degree)))
     tails: Sequence[Collection[str]] = (own.opinions, own.aspects if is_aspect else _PARTICLES)
     least = counts.get((kind, word), 1)
     for cut in range(2 if is_aspect else 1, len(word)):

@@ -4,9 +4,8 @@
 TRAIN holds the sentences that a user would label, GOLD those that are scored, both as JSON lines with `Text` and
 `Triplet` or `Quadruplet` (dimABSA 2026). Of TRAIN so many sentences are drawn, N times; DOMAIN is a name or the folder
 of a pack, --new adds the pack that `builder words domain new` makes of the texts of TRAIN. Prints mean lenient
-precision, recall and F1 against `opinion` and mean F1 exact against `opinion_full`: with no labels, with the aspects
-that labels teach, and with rules switched off besides; behind them the least and the most that lenient F1 rose in
-a draw.
+precision, recall and F1 against `opinion` and mean F1 exact against `opinion_full`: with no labels, and with what
+aspects labels teach; behind them the least and the most that lenient F1 rose in a draw.
 It is of the rules alone: what labels bring to rules and reader together, `builder gold gain` says.
 """
 
@@ -16,21 +15,18 @@ import argparse
 import json
 import random
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from domain import induce_pack, read_gold
 
-from builder.engine import make_engine
 from builder.engine.reader import Reader, Recipe, extract, make_reader
 from builder.gold.metrics import Answer, micro
 from builder.language.lexicon.folders import Folders
-from builder.language.lexicon.rules import Rule
 from builder.teaching.label_sources import Row, read_labels
-from builder.teaching.lessons import lay_aspects, learn, learn_aspects, read_taught
+from builder.teaching.lessons import lay_aspects, learn_aspects, read_taught
 
 Scores = tuple[float, float, float, float]
-PARTS = ("nothing", "aspects", "aspects, rules switched off")
 
 
 def read_train(path: Path, folder: Path) -> tuple[Row, ...]:
@@ -45,12 +41,11 @@ def read_train(path: Path, folder: Path) -> tuple[Row, ...]:
     return read_labels(folder / "labels.jsonl").rows
 
 
-def score(reader: Reader, rules: Sequence[Rule], gold: Path) -> Scores:
+def score(reader: Reader, gold: Path) -> Scores:
     """Lenient precision, recall and F1, and exact F1."""
     texts, due, _ = read_gold(gold)
-    engine = make_engine(reader.lexicon, rules, "natural")
     read = dict(zip(texts, reader.read(list(texts.values())), strict=True))
-    given = {key: extract(engine, reading) for key, reading in read.items()}
+    given = {key: extract(reader.engine, reading) for key, reading in read.items()}
     short: dict[str, list[Answer]]
     short = {key: [(t.aspect.text, t.opinion.text, t.polarity) for t in own] for key, own in given.items()}
     full = {key: [(t.aspect.text, t.opinion_full.text, t.polarity) for t in own] for key, own in given.items()}
@@ -58,28 +53,23 @@ def score(reader: Reader, rules: Sequence[Rule], gold: Path) -> Scores:
     return lenient.precision, lenient.recall, lenient.f1, exact.f1
 
 
-def score_taught(rows: Sequence[Row], folders: Folders, reader: Reader, gold: Path) -> Iterator[Scores]:
-    """The scores of each of PARTS behind the first."""
-    rules, where = folders.load_rules(), Path("labels")
-    taught = read_taught(rows, where, reader)
+def score_taught(rows: Sequence[Row], folders: Folders, reader: Reader, gold: Path) -> Scores:
+    """The scores with the aspects that these labels teach."""
+    taught = read_taught(rows, Path("labels"), reader)
     with lay_aspects(learn_aspects(taught, reader.lexicon), folders, reader) as wider:
-        yield score(wider, rules, gold)
-    lessons = learn(taught, reader, folders, rules, weighed=False)
-    with lay_aspects(lessons.aspects, folders, reader) as wider:
-        yield score(wider, lessons.change_rules(rules), gold)
+        return score(wider, gold)
 
 
 def measure(rows: Sequence[Row], gold: Path, domain: str, sizes: Sequence[int], draws: int) -> None:
-    """Print a row for each part and size."""
+    """Print a row without labels and one for each size."""
     folders = Folders(domain=domain)
     reader = make_reader(Recipe(folders=folders))
-    before = score(reader, folders.load_rules(), gold)
-    print_row(Path(domain).name, 0, PARTS[0], [before], before)
+    before = score(reader, gold)
+    print_row(Path(domain).name, 0, "nothing", [before], before)
     for size in sizes:
         drawn = [random.Random(draw).sample(rows, size) for draw in range(draws)]
-        columns = [list(score_taught(own, folders, reader, gold)) for own in drawn]
-        for part, scores in zip(PARTS[1:], zip(*columns, strict=True), strict=True):
-            print_row(Path(domain).name, size, part, scores, before)
+        scores = [score_taught(own, folders, reader, gold) for own in drawn]
+        print_row(Path(domain).name, size, "aspects", scores, before)
 
 
 def print_row(domain: str, size: int, part: str, scores: Sequence[Scores], before: Scores) -> None:

@@ -3,7 +3,7 @@
 The folders and the script are those of decision.py. Weights before teaching are fitted on dimABSA and the examples of
 the rules alone, for the shipped ones were chosen on COMPLETE_DIR. In each split 100 whole reviews teach and 120
 others are scored. Prints mean precision, recall and F1 of the rules: with no labels, with the words of the labels that
-the lexicon lacks, and with the aspects and rules that `builder gold gain --teach` keeps; behind them the least and the
+the lexicon lacks, and with the aspects that `builder gold gain --teach` keeps; behind them the least and the
 most that F1 rose in a split.
 """
 
@@ -36,7 +36,7 @@ from builder.language.lexicon.overlay import Overlay, own, write
 from builder.language.lexicon.rules import load_rules
 from builder.release.export.native_rows import extracted
 from builder.teaching.label_sources import read_labels
-from builder.teaching.lessons import lay_aspects, learn, read_taught
+from builder.teaching.lessons import lay_aspects, learn_aspects, read_taught
 
 TEACH = 100
 VALENCE = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}
@@ -68,13 +68,12 @@ def lay_words(words: Sequence[tuple[str, str, str]], folder: Path) -> Reader:
 def teach_all(
     keys: Sequence[str], held: Mapping[str, Text], weights: Mapping[str, float], reader: Reader, gold: Path
 ) -> dict[str, list[object]]:
-    """What the rules find in held-out reviews after the aspects and rules that `builder gold gain --teach` keeps."""
+    """What the rules find in held-out reviews after the aspects that `builder gold gain --teach` keeps."""
     rules = change_weights(load_rules(), weights)
     rows = [row for row in read_labels(gold).rows if row["id"] in set(keys)]
-    lessons = learn(read_taught(rows, gold, reader), reader, Folders(), rules, weighed=False)
-    print("switched off:", *(record.name for record in lessons.wrong_rules), flush=True)
-    with lay_aspects(lessons.aspects, Folders(), reader) as wider:
-        engine = Engine(wider.lexicon, lessons.change_rules(rules))
+    aspects = learn_aspects(read_taught(rows, gold, reader), reader.lexicon)
+    with lay_aspects(aspects, Folders(), reader) as wider:
+        engine = Engine(wider.lexicon, rules)
         readings = wider.read([text.reading.text for text in held.values()])
         return {
             key: [dict(extracted(t)) for t in extract(engine, reading)]
