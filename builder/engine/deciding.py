@@ -29,8 +29,9 @@ class DecisionRule:
     `sure`: rules whose aspect stands as it is. `clauses`: how many clauses back candidates are looked for. `opinions`:
     group -> opinion categories, `aspects`: group -> aspect classes, both prefixes of which the longest counts.
     `fitting` and `unfitting`: group of opinions -> groups of aspects that they are usually, or hardly ever, said of.
-    `general`: groups of aspects that name what is reviewed, or the house, in general. `nearby`: "category class" pairs,
-    both prefixes, that hold within a clause alone (座位很多，很飽).
+    `general`: groups of aspects that name what is reviewed, or the house, in general. `viewing`: verbs whose
+    subject holds the opinion behind them and is not what it is about (我 覺得 很 特別). `nearby`: "category class"
+    pairs, both prefixes, that hold within a clause alone (座位很多，很飽).
     `weights`: feature of a candidate -> what it adds to the score; a feature without a weight adds nothing.
     """
 
@@ -42,6 +43,7 @@ class DecisionRule:
     fitting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unfitting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     general: frozenset[str] = frozenset()
+    viewing: frozenset[str] = frozenset()
     nearby: tuple[str, ...] = ()
 
 
@@ -78,14 +80,18 @@ def find_candidates(scene: Scene, proposed: Constituent | None, reach: int) -> I
         at = bisect_right(clauses, proposed.start, hi=first, key=lambda clause: clause[0][0].start) - 1
         yield AspectCandidate(proposed, clauses[at][0], number - at, own - clauses[at][1])
         proposed = None
+    seen = proposed is None
     for back, (clause, sentence) in zip(range(number - first, -1, -1), clauses[first : number + 1], strict=True):
         for item in clause:
             if proposed is not None and item.start == proposed.start:
+                seen = True
                 yield AspectCandidate(proposed, clause, back, own - sentence)
                 if item.end == proposed.end:
                     continue
             if item.term is not None:
                 yield AspectCandidate(item, clause, back, own - sentence)
+    if proposed is not None and not seen:
+        yield AspectCandidate(proposed, scene.items, 0, 0)
 
 
 def _compile_groups(groups: Mapping[str, tuple[str, ...]]) -> Callable[[str], str]:
@@ -121,6 +127,8 @@ _NAMES = {symbol: name for name, units in _CALLED.items() for symbol in symbol_s
 """Unit -> what features call it."""
 _SUBJECTS = symbol_set("NOUN BLOCKED VERB PRON ASPECT")
 """Units before an opinion that may be what it is about instead of an aspect of an earlier clause."""
+_VIEWERS = symbol_set("BLOCKED PRON ADV BUT CONJ")
+"""Units before a verb of viewing that say who views, and how."""
 _NEAR = 3
 _FAR = 5
 _FURTHEST = 4
@@ -145,10 +153,26 @@ def describe_opinion(scene: Scene, group: str) -> list[str]:
     return out
 
 
-def describe_clause(scene: Scene, group: str) -> list[str]:
-    """Features of the opinion's clause, which tell how likely it goes on about an earlier one."""
-    subjects = {f"behind {_NAMES[symbol]}" for symbol in scene.symbols[: scene.at] if symbol in _SUBJECTS}
-    return ["clauses back 1", f"earlier clause of {group}", *sorted(subjects)]
+def describe_clause(scene: Scene, group: str, viewing: Collection[str]) -> list[str]:
+    """Features of the opinion's clause, which tell how likely it goes on about an earlier one.
+
+    Who views it is no subject, nor is the word of `viewing` behind (我 覺得 很 特別).
+    """
+    out = ["clauses back 1", f"earlier clause of {group}"]
+    first = _find_viewed(scene.items[: scene.at], viewing)
+    return out + sorted(
+        {f"behind {_NAMES[symbol]}" for symbol in scene.symbols[first : scene.at] if symbol in _SUBJECTS}
+    )
+
+
+def _find_viewed(before: Sequence[Constituent], viewing: Collection[str]) -> int:
+    """How many units before an opinion say who views something so: 但 我 覺得; 0 where none of `viewing` is there."""
+    for i, item in enumerate(before):
+        if item.word in viewing:
+            return i + 1
+        if item.symbol not in _VIEWERS:
+            return 0
+    return 0
 
 
 def describe_earlier(candidate: AspectCandidate, *, is_general: bool, opens: bool) -> list[str]:
@@ -191,6 +215,8 @@ def _describe_between(behind: bool, symbols: str) -> tuple[str, ...]:
     out = [side, *sorted({f"{side}, over {_NAMES[symbol]}" for symbol in symbols if symbol in _NAMES})]
     if len(symbols) <= _NEAR:
         out.append(f"{side}, over {spell_symbols(symbols)}" if symbols else f"{side}, over nothing")
+    else:
+        out += [f"{side}, over {spell_symbols(symbols[:2])} …", f"{side}, over … {spell_symbols(symbols[-2:])}"]
     if len(symbols) >= _FAR:
         out.append(f"{side}, far")
     return tuple(out)
@@ -229,7 +255,7 @@ def weigh_candidates(
     proposing, proposed = proposal or ("", None)
     candidates = list(find_candidates(scene, proposed, rule.clauses))
     candidates = _keep_nearest(candidates, scene.opinion.start, proposed)
-    shared, carried = describe_opinion(scene, group), describe_clause(scene, group)
+    shared, carried = describe_opinion(scene, group), describe_clause(scene, group, rule.viewing)
     starts = [candidate.aspect.start for candidate in candidates]
     out = []
     for number, candidate in enumerate(candidates):

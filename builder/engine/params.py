@@ -60,14 +60,6 @@ _CLASS_OF = {"amounts": "ADDED", "marks": "QUESTION", "openers": "NAMED"}
 """Parameter that is gone -> the class that holds its list, where that has another name."""
 
 
-_GONE = {
-    "least": "leave it out: the pattern says it",
-    "needs": "leave it out: the pattern says it",
-    "viewing": "leave it out: it told no aspect from another",
-}
-"""Parameter that is gone -> why it is not needed."""
-
-
 def read_params(rule: Rule, declared: type[Params]) -> Params:
     """The parameters of `rule` as its kind declares them. ResourceError names an unknown, missing or mistyped one and
     its line.
@@ -78,7 +70,8 @@ def read_params(rule: Rule, declared: type[Params]) -> Params:
             fix = f"parameters of kind {rule.kind!r}: {', '.join(sorted({*known, *shared}))}"
             if name := _CLASS_OF.get(key, key.upper() if key.upper() in ENGINE_CLASSES else ""):
                 fix = f"write the list as {name} in `words` of a rule of kind words"
-            fix = _GONE.get(key, fix)
+            if key in ("needs", "least"):
+                fix = "leave it out: the pattern says it"
             raise ResourceError(f"rule {rule.name!r}: unknown parameter {key!r}", where=rule.at(key), fix=fix)
     return _filled(rule, {key: value for key, value in rule.params.items() if key in known}, declared)
 
