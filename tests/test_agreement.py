@@ -14,13 +14,13 @@ from builder.core.edges import clashes
 from builder.core.errors import ConfigError
 from builder.core.records import POLARITIES, StoredTriplet, Triplet
 from builder.engine import Doc
-from builder.models.combiner import fresh, held, merged, widened
+from builder.models.combiner import fresh, held, merged, reshaped
 from builder.models.shipped import label_shares, seen
 from builder.models.trust import TrustLimits
 from builder.pipeline import judging
 from builder.store.triplets import JudgedTriplet
 
-LIMIT, WIDEN = 0.6, 0.5
+LIMIT = 0.6
 LIMITS = TrustLimits(LIMIT, LIMIT / 2, ("subject",))
 TEXT = "湯頭很香，麵條難吃"
 SOUP = triplet(TEXT, (0, 2), [(2, 4)], "POS")
@@ -32,7 +32,12 @@ SHORT, LONG = (triplet(DISH, (start, 4), [(5, 7)], "POS") for start in (2, 0))
 
 def sure(one: Triplet, chance: float, polarity: Any = None) -> tuple[float, Triplet]:
     """A proposal that gives all its chance to one polarity."""
-    return chance, replace(one, polarity=polarity or one.polarity, confidence=chance)
+    return chance, replace(one, polarity=polarity or one.polarity, confidence=chance, source="tagger")
+
+
+def shaped(one: Triplet, chance: float = 0.9) -> tuple[float, Triplet]:
+    """A triplet of the rules with other edges."""
+    return chance, replace(one, confidence=chance, source="rules")
 
 
 def test_a_triplet_has_the_chances_of_the_likeliest_proposal_for_its_place() -> None:
@@ -64,42 +69,24 @@ def test_a_judge_rejects_below_its_cut_and_believes_from_even_odds_on() -> None:
 
 
 def test_a_proposal_comes_in_from_the_limit_on_and_clashes_with_none() -> None:
-    better = replace(NOODLE, polarity="POS", confidence=0.9)
-    assert fresh([], [sure(NOODLE, LIMIT)], LIMITS) == [replace(NOODLE, confidence=LIMIT)]
+    better = replace(NOODLE, polarity="POS", confidence=0.9, source="tagger")
+    assert fresh([], [sure(NOODLE, LIMIT)], LIMITS) == [replace(NOODLE, confidence=LIMIT, source="tagger")]
     assert fresh([], [sure(NOODLE, LIMIT - 1e-9)], LIMITS) == []
-    assert fresh([NOODLE], [sure(NOODLE, 0.9, "POS"), sure(SOUP, 0.9)], LIMITS) == [replace(SOUP, confidence=0.9)]
+    assert fresh([NOODLE], [sure(NOODLE, 0.9, "POS"), sure(SOUP, 0.9)], LIMITS) == [sure(SOUP, 0.9)[1]]
     assert fresh([], [sure(NOODLE, 0.8), sure(NOODLE, 0.9, "POS")], LIMITS) == [better]
 
 
-def test_an_aspect_grows_to_either_side_from_even_odds_on() -> None:
-    text = "手工豆花冰很好"
-    small = triplet(text, (2, 4), [(5, 7)], "POS")
-    for start, end in ((0, 4), (2, 5), (0, 5)):
-        wide = triplet(text, (start, end), [(5, 7)], "POS")
-        assert [one.aspect.text for one in widened([small], [(WIDEN, wide)])] == [text[start:end]]
-        assert widened([small], [(WIDEN - 1e-9, wide)]) == [small]
-    for start, end in ((3, 5), (0, 3)):
-        assert widened([small], [(0.9, triplet(text, (start, end), [(5, 7)], "POS"))]) == [small]
-
-
-def test_an_aspect_does_not_grow_over_that_of_another_triplet_with_its_opinion() -> None:
-    text = "魚丸和蝦餃味道好，醬油"
-    fish, shrimp = (triplet(text, span, [(7, 8)], "POS") for span in ((0, 2), (3, 5)))
-    both, longer = (triplet(text, span, [(7, 8)], "POS") for span in ((0, 7), (3, 7)))
-    assert widened([fish, shrimp], [(0.9, both)]) == [fish, shrimp]
-    assert [one.aspect.text for one in widened([fish, shrimp], [(0.9, longer)])] == ["魚丸", "蝦餃味道"]
-    assert [one.aspect.text for one in widened([fish], [(0.9, both)])] == ["魚丸和蝦餃味道"]
-    taste = triplet(text, (5, 7), [(7, 8)], "POS")
-    assert [one.aspect.text for one in widened([shrimp, taste], [(0.9, longer)])] == ["蝦餃", "味道"]
-
-
-def test_an_aspect_that_grows_has_no_owner_and_one_that_does_not_keeps_it() -> None:
-    owned = replace(SHORT, owner=SHORT.aspect)
-    assert widened([owned], [(0.9, LONG)])[0].owner is None
-    assert widened([owned], [(0.9, SHORT)]) == [owned]
-    assert widened([owned], [(0.6, LONG), (0.7, SHORT)]) == [owned], "the likeliest decides"
-    assert widened([LONG], [(0.6, SHORT)]) == [LONG]
-    assert widened([SHORT], [(0.6, triplet(DISH, (8, 12), [(12, 14)], "POS"))]) == [SHORT], "another dish"
+def test_a_rule_triplet_takes_the_edges_that_are_likelier_and_keeps_the_rest() -> None:
+    owned = replace(SHORT, owner=SHORT.aspect, valence=8.0)
+    (taken,) = reshaped([owned], [shaped(LONG)])
+    assert (taken.aspect, taken.owner, taken.valence) == (LONG.aspect, None, 8.0)
+    assert reshaped([owned], [sure(LONG, 0.9)]) == [owned], "what the reader says is no shape"
+    assert reshaped([owned], [shaped(replace(LONG, polarity="NEG"))]) == [owned]
+    assert reshaped([owned], [shaped(triplet(DISH, (8, 12), [(12, 14)], "POS"))]) == [owned], "another dish"
+    longer = triplet(DISH, (2, 4), [(4, 7)], "POS")
+    (taken,) = reshaped([owned], [shaped(longer)])
+    assert (taken.opinion, taken.owner) == (longer.opinion, SHORT.aspect), "the same aspect has the same owner"
+    assert [one.key for one in reshaped([SHORT, LONG], [shaped(LONG)])] == [LONG.key], "what is said twice stands once"
 
 
 def test_what_both_hold_comes_in_text_order_and_needs_a_decision_on_each_rule_triplet() -> None:
@@ -135,7 +122,7 @@ def test_triplets_clash_where_both_their_elements_overlap() -> None:
 
 
 def test_an_improbable_rule_triplet_goes_and_a_sure_proposal_comes() -> None:
-    out = merged([SOUP, WRONG], [True, False], [(0.9, SOUP), (LIMIT, NOODLE), (0.05, WRONG)], LIMITS)
+    out = merged([SOUP, WRONG], [True, False], [sure(SOUP, 0.9), sure(NOODLE, LIMIT), sure(WRONG, 0.05)], LIMITS)
     assert [t.key for t in out] == [SOUP.key, NOODLE.key]
 
 
@@ -152,14 +139,12 @@ def test_a_triplet_goes_below_its_own_limit_but_for_a_neutral_one() -> None:
     assert judging.place(LIMITS, unasked) == "rejected"
 
 
-def test_an_aspect_that_the_reader_takes_longer_is_longer_and_keeps_the_rest() -> None:
-    (out,) = merged([SHORT], [True], [(0.6, replace(LONG, polarity="NEG", valence=2.0))], LIMITS)
-    assert (out.aspect.text, out.opinion.text, out.polarity, out.valence) == ("三色豆花", "綿密", "POS", SHORT.valence)
-
-
-def test_an_aspect_grows_over_no_opinion() -> None:
-    over = triplet(DISH, (0, 6), [(5, 7)], "POS")
-    assert merged([SHORT], [True], [(0.9, over)], LIMITS) == (SHORT,)
+def test_the_shape_of_a_rule_triplet_is_no_triplet_of_its_own_and_is_not_weighed_anew() -> None:
+    weigher: Any = Weigher()
+    long_noodle = triplet(TEXT, (4, 7), [(7, 9)], "NEG")
+    doc = Doc(TEXT, (), ())
+    assert [one.key for one in held(weigher, doc, [NOODLE], [True], [shaped(long_noodle)], LIMITS)] == [long_noodle.key]
+    assert held(weigher, doc, [NOODLE], [False], [shaped(long_noodle)], LIMITS) == ()
 
 
 def test_the_profile_paper_has_no_variant_e() -> None:

@@ -23,7 +23,7 @@ HERE = PairOdds(3.0, 2.0, 1.0, (math.log(0.7), math.log(0.2), math.log(0.1)))
 
 def sure(one: Triplet, chance: float, share: float = 1.0) -> Proposal:
     """A proposal that gives a share of its chance to its polarity."""
-    return chance, replace(one, confidence=chance * share)
+    return chance, replace(one, confidence=chance * share, source="tagger")
 
 
 def said(*proposals: Proposal) -> TextReading:
@@ -72,7 +72,10 @@ def test_what_markers_say_of_just_these_places_counts() -> None:
     )
     assert good["marked"] == bad["marked"] == odds(0.8), "four of five that it is a triplet"
     assert good["marked polarity"] == pytest.approx(0.75) and bad["marked polarity"] == pytest.approx(0.1875)
-    sure = replace(HERE, marked=(0.0, -60.0, -60.0, -60.0))
+    edges = replace(HERE, marked=tuple(map(math.log, (0.1, 0.45, 0.12, 0.03, 0.3))))
+    numbers = describe(SOUP, "POS", TextReading([], {place_of(SOUP): edges}), ruled=True)
+    assert numbers[-2:] == [odds(0.6), pytest.approx(0.75)], "one with other edges is none"
+    sure = replace(HERE, marked=(0.0, -60.0, -60.0, -60.0, -60.0))
     assert describe(SOUP, "POS", TextReading([], {place_of(SOUP): sure}), ruled=True)[-2] == odds(0.001)
 
 
@@ -95,17 +98,34 @@ def test_what_the_rules_have_is_likelier_by_its_weight() -> None:
     assert combiner.read_review([], said())[1] == []
 
 
-def test_the_rules_aspect_is_weighed_as_long_as_the_reader_takes_it() -> None:
+def test_a_rule_triplet_has_the_edges_of_a_proposal_that_are_likelier_by_far() -> None:
     text = "牛肉湯頭很香"
     short, long = triplet(text, (2, 4), [(5, 6)], "POS"), triplet(text, (0, 4), [(5, 6)], "POS")
+    for weight, other in ((3.0, True), (0.5, False)):
+        shares, (shape, *proposals) = weigh(exact=weight).read_review([short], said(sure(long, 0.9)))
+        assert shares[0, 0] == pytest.approx(1 / (1 + math.exp(-weight if other else 0.0)))
+        if other:
+            assert shape == (shares[0, 0], replace(long, confidence=round(shares[0, 0], 4)))
+            assert [one.source for _, one in proposals] == ["tagger"], "beside what the reader says"
+        else:
+            assert shape[1].source == "tagger" and not proposals
+    assert describe_all([short], said(sure(long, 0.9)))[0][0] == short, "labels judge the rules' own edges"
+
+
+def test_a_rule_triplet_takes_no_place_of_another_nor_edges_that_overlap() -> None:
+    text = "魚丸和蝦餃味道好"
+    fish, shrimp = (triplet(text, span, [(7, 8)], "POS") for span in ((0, 2), (3, 5)))
+    both, longer = (triplet(text, span, [(7, 8)], "POS") for span in ((0, 7), (3, 7)))
+    over = triplet(text, (3, 8), [(7, 8)], "POS")
     combiner = weigh(exact=3.0)
-    (same,), (wider,) = (combiner.read_review([short], said(sure(own, 0.9)))[0] for own in (short, long))
-    assert same[0] == wider[0] == pytest.approx(1 / (1 + math.exp(-3)))
-    only_short = TextReading([sure(long, 0.9)], {place_of(short): HERE})
-    ((found, numbers),) = describe_all([short], only_short)
-    assert found.aspect == long.aspect and numbers[NAMES.index("pair here")] == 1.0, "of the place that was asked about"
-    both = TextReading([sure(long, 0.9)], {place_of(short): HERE, place_of(long): replace(HERE, pair=4.0)})
-    assert describe_all([short], both)[0][1][NAMES.index("pair here")] == 4.0
+
+    def shapes(*rules: Triplet, proposed: Triplet) -> list[Triplet]:
+        return [one for _, one in combiner.read_review(rules, said(sure(proposed, 0.9)))[1] if one.source == "rules"]
+
+    assert [one.key for one in shapes(fish, proposed=both)] == [both.key]
+    assert shapes(fish, shrimp, proposed=both) == [], "the place of the other"
+    assert [one.key for one in shapes(fish, shrimp, proposed=longer)] == [longer.key]
+    assert shapes(shrimp, proposed=over) == [], "an aspect over its opinion"
 
 
 def test_what_is_improbable_is_not_weighed() -> None:

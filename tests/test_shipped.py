@@ -187,7 +187,7 @@ def test_numpy_reads_what_torch_reads() -> None:
             told, odds = other.odds[place], one.odds[place]
             assert astuple(told)[:3] == pytest.approx(astuple(odds)[:3], abs=1e-2)
             assert told.polarities == pytest.approx(odds.polarities, abs=1e-2)
-            assert len(odds.marked) == 4 and told.marked == pytest.approx(odds.marked, abs=1e-2)
+            assert len(odds.marked) == 5 and told.marked == pytest.approx(odds.marked, abs=1e-2)
     assert place_of(asked) in by_numpy[-1].odds
 
 

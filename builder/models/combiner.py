@@ -3,9 +3,9 @@ together hold.
 
 The rules know words and grammar, the reader knows what stands where in reviews; they err at different places (Blum and
 Mitchell 1998). A rule triplet whose pair the judge finds improbable goes, where the judge may doubt it
-(`TrustLimits.place`). One whose aspect the reader takes longer gets its aspect (the rules stop at a word they do not
-know: 豆花 of 三色豆花). A proposal of which the judge is sure comes in where no rule triplet contradicts it, and where
-the rules would give it the same polarity. A polarity of the rules stands.
+(`TrustLimits.place`). One that the judge finds likelier with the edges of a proposal gets these: the rules stop at a
+word they do not know (豆花 of 三色豆花). A proposal of which the judge is sure comes in where no rule triplet
+contradicts it, and where the rules would give it the same polarity. A polarity of the rules stands.
 
 How likely a triplet is right, by all that rules and reader say of it (stacked generalisation, Wolpert 1992). In: the
 rules' triplets of a review, and what the reader says of it. Out: the chances of the rules' triplets, and the reader's
@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from builder.core.edges import clashes, overlap, shared, tidied
 from builder.core.records import POLARITIES, Polarity, Triplet
 from builder.engine import Doc, RuleEngine
-from builder.models.text_reading import PairOdds, Place, Proposal, TextReading, in_place, place_of, settle
-from builder.models.trust import WIDEN, TrustLimits
+from builder.models.text_reading import PairOdds, Proposal, TextReading, in_place, place_of, settle
+from builder.models.trust import TrustLimits
 
 # ---- What both together hold
 
@@ -36,35 +36,35 @@ FLOOR = 0.02
 
 def fresh(kept: Sequence[Triplet], proposals: Sequence[Proposal], limits: TrustLimits) -> list[Triplet]:
     """The sure proposals to take in beside the rule triplets that stay, none of them clashing with any."""
-    sure = settle([triplet for chance, triplet in proposals if chance >= limits.limit])
+    own = [pair for pair in proposals if pair[1].source != "rules"]
+    sure = settle([triplet for chance, triplet in own if chance >= limits.limit])
     return [triplet for triplet in sure if not any(clashes(triplet, other) for other in kept)]
 
 
-def widened(kept: Sequence[Triplet], proposals: Sequence[Proposal]) -> list[Triplet]:
-    """The rule triplets that stay, each with the aspect of the likeliest proposal for its place if that holds its own
-    and more, but for the aspect of another with its opinion (湯和麵 of 湯和麵味道好).
-    """
-    likely = sorted((proposal for proposal in proposals if proposal[0] >= WIDEN), key=lambda proposal: -proposal[0])
+def reshaped(kept: Sequence[Triplet], proposals: Sequence[Proposal]) -> list[Triplet]:
+    """The rule triplets that stay, with other edges where a proposal says that they are likelier."""
+    shapes = [shape for _, shape in proposals if shape.source == "rules"]
     out: dict[object, Triplet] = {}
     for triplet in kept:
-        own = triplet.aspect_full
-        best = next((other for _, other in likely if clashes(triplet, other)), triplet)
-        wide = best.aspect_full
-        if (
-            wide.spans != own.spans
-            and wide.start <= own.start
-            and own.end <= wide.end
-            and not shared(wide, triplet.opinion)
-            and not any(_is_beside(other, triplet) and overlap(other.aspect_full, wide) for other in kept)
-        ):
-            triplet = replace(triplet, aspect=best.aspect, aspect_full=wide, owner=None)
-        out.setdefault(triplet.key, triplet)
+        best = next((shape for shape in shapes if _is_shape(shape, triplet)), triplet)
+        out.setdefault(best.key, _with_edges(triplet, best))
     return list(out.values())
 
 
-def _is_beside(other: Triplet, triplet: Triplet) -> bool:
-    """Whether a triplet gives another's opinion to another aspect."""
-    return overlap(other.opinion_full, triplet.opinion_full) and not overlap(other.aspect_full, triplet.aspect_full)
+def _is_shape(shape: Triplet, triplet: Triplet) -> bool:
+    return shape.polarity == triplet.polarity and clashes(shape, triplet)
+
+
+def _with_edges(triplet: Triplet, other: Triplet) -> Triplet:
+    """A triplet whose words are those of another at its place."""
+    return replace(
+        triplet,
+        aspect=other.aspect,
+        aspect_full=other.aspect_full,
+        opinion=other.opinion,
+        opinion_full=other.opinion_full,
+        owner=triplet.owner if other.aspect_full == triplet.aspect_full else None,
+    )
 
 
 def merged(
@@ -72,7 +72,7 @@ def merged(
 ) -> tuple[Triplet, ...]:
     """What the two views hold together, in text order: the rule triplets that stay, and what the model adds."""
     kept = [triplet for triplet, stay in zip(rules, stays, strict=True) if stay]
-    kept = widened(kept, proposals)
+    kept = reshaped(kept, proposals)
     return tuple(sorted(kept + fresh(kept, proposals, limits), key=in_place))
 
 
@@ -88,6 +88,9 @@ def held(
     refuse it); those stay out of which they read another polarity, and exceptions. What the release holds and what
     `extract` finds are made here.
     """
+    shapes, proposals = (
+        [pair for pair in proposals if (pair[1].source == "rules") == ruled] for ruled in (True, False)
+    )
     weighed = engine.weigh(doc, [triplet for _, triplet in proposals])
     stated = [own or tidied(doc.text, triplet) for own, (_, triplet) in zip(weighed, proposals, strict=True)]
     sound = [
@@ -95,7 +98,7 @@ def held(
         for own, (chance, given) in zip(stated, proposals, strict=True)
         if own and own.polarity == given.polarity and not engine.excepts(own)
     ]
-    return merged(rules, stays, sound, limits)
+    return merged(rules, stays, [*shapes, *sound], limits)
 
 
 # ---- How likely a triplet is right
@@ -108,12 +111,14 @@ NAMES = (
 )  # fmt: skip
 """What the numbers of `describe` are called."""
 _OF_MARKERS = NAMES[-2:]
-_UNREAD = PairOdds(-8.0, -8.0, -8.0, (math.log(1 / 3),) * 3, (-0.001, -8.0, -8.0, -8.0))
+_UNREAD = PairOdds(-8.0, -8.0, -8.0, (math.log(1 / 3),) * 3, (-0.001, -8.0, -8.0, -8.0, -8.0))
 """Of a pair that no window holds."""
 PRIOR = 30.0
 """How firmly the shipped weights hold against labels: so many labels that contradict a number, in its usual range."""
 _RAREST = 1e-3
 """Markers' probabilities nearer to 0 or 1 are taken for this far."""
+_FIRM = 0.7
+"""How much likelier other edges than those of the rules must be, as a difference of log-odds."""
 _STEPS, _SHORTEST, _NARROWEST, _FREE = 100, 1e-6, 0.25, 0.5
 Numbers = NDArray[np.float64]
 
@@ -140,19 +145,40 @@ class Combiner:
         return {"offset": self.offset, **{name: own for name, own in named if own or name not in _OF_MARKERS}}
 
     def read_review(self, ruled: Sequence[Triplet], reading: TextReading) -> tuple[Numbers, list[Proposal]]:
-        """Of the rules' triplets the chances of YY, YN and NX [n, 3], and the proposals with their chances."""
-        shares = np.zeros((len(ruled), 3))
+        """Of the rules' triplets the chances of YY, YN and NX [n, 3], and proposals with theirs: the reader's, and
+        before them triplets of the rules with likelier edges.
+        """
+        shares, shapes = np.zeros((len(ruled), 3)), list[Proposal]()
         for row, triplet in enumerate(ruled):
+            shape = self._shape(triplet, ruled, reading)
             turned = [label for label in POLARITIES if label != triplet.polarity]
             right, *others = self._chances(
-                [describe_ruled(triplet, label, reading)[1] for label in (triplet.polarity, *turned)]
-            )
+                [describe(shape, label, reading, ruled=True) for label in (triplet.polarity, *turned)]
+            ).tolist()
             shares[row, :2] = right, min(1 - right, max(others))
+            if shape is not triplet:
+                shapes.append((right, replace(shape, confidence=round(right, 4))))
         shares[:, 2] = 1 - shares[:, 0] - shares[:, 1]
         if not (triplets := likely(reading.proposals)):
-            return shares, []
+            return shares, shapes
         chances = self._chances([describe(t, t.polarity, reading, ruled=False) for t in triplets]).tolist()
-        return shares, [(c, replace(t, confidence=round(c, 4))) for c, t in zip(chances, triplets, strict=True)]
+        proposed = [(c, replace(t, confidence=round(c, 4))) for c, t in zip(chances, triplets, strict=True)]
+        return shares, [*shapes, *proposed]
+
+    def _shape(self, triplet: Triplet, ruled: Sequence[Triplet], reading: TextReading) -> Triplet:
+        """A triplet of the rules with the likeliest edges of a proposal at its place, if they are likelier than its
+        own; none that another triplet of the rules has the place of.
+        """
+        shapes = [
+            shape
+            for _, other in reading.proposals
+            if clashes(triplet, other) and not shared(other.aspect_full, other.opinion_full)
+            for shape in [_with_edges(triplet, other)]
+            if not any(clashes(own, shape) and not clashes(own, triplet) for own in ruled)
+        ]
+        own, *odds = self._odds([describe(one, one.polarity, reading, ruled=True) for one in (triplet, *shapes)])
+        likeliest, best = max(zip(odds, shapes, strict=True), key=lambda pair: pair[0], default=(own, triplet))
+        return best if likeliest > own + _FIRM else triplet
 
     def adapt(self, described: Sequence[Sequence[float]], right: Sequence[bool]) -> Combiner:
         """The weights that are likeliest by labelled triplets and by these weights, the mean of a Gaussian prior; these
@@ -189,22 +215,18 @@ class Combiner:
         return Combiner(tuple(own), offset)
 
     def _chances(self, described: Sequence[Sequence[float]]) -> Numbers:
-        odds = np.array(described) @ np.array(self.weights) + self.offset
-        return np.asarray(1 / (1 + np.exp(-odds)), np.float64)
+        return np.asarray(1 / (1 + np.exp(-self._odds(described))), np.float64)
+
+    def _odds(self, described: Sequence[Sequence[float]]) -> Numbers:
+        return np.asarray(np.array(described) @ np.array(self.weights) + self.offset, np.float64)
 
 
 def describe_all(ruled: Sequence[Triplet], reading: TextReading) -> list[tuple[Triplet, list[float]]]:
     """Every triplet of a review that rules or reader find, with the numbers that are weighed."""
-    of_rules = {wide.key: (wide, numbers) for t in ruled for wide, numbers in [describe_ruled(t, t.polarity, reading)]}
+    of_rules = {triplet.key: triplet for triplet in ruled}
     others = [triplet for triplet in likely(reading.proposals) if triplet.key not in of_rules]
-    return [*of_rules.values(), *((t, describe(t, t.polarity, reading, ruled=False)) for t in others)]
-
-
-def describe_ruled(triplet: Triplet, polarity: Polarity, reading: TextReading) -> tuple[Triplet, list[float]]:
-    """A triplet of the rules with its aspect as long as the reader takes it, and the numbers of `describe`."""
-    wide = widened([triplet], reading.proposals)[0]
-    place = here if (here := place_of(wide)) in reading.odds else place_of(triplet)
-    return wide, describe(wide, polarity, reading, ruled=True, place=place)
+    both = [(triplet, True) for triplet in of_rules.values()] + [(triplet, False) for triplet in others]
+    return [(t, describe(t, t.polarity, reading, ruled=of_both)) for t, of_both in both]
 
 
 def likely(proposals: Sequence[Proposal]) -> list[Triplet]:
@@ -212,12 +234,10 @@ def likely(proposals: Sequence[Proposal]) -> list[Triplet]:
     return [triplet for chance, triplet in proposals if chance >= _LEAST]
 
 
-def describe(
-    triplet: Triplet, polarity: Polarity, reading: TextReading, *, ruled: bool, place: Place | None = None
-) -> list[float]:
+def describe(triplet: Triplet, polarity: Polarity, reading: TextReading, *, ruled: bool) -> list[float]:
     """Whether the rules have it, and its polarity; of the reader's likeliest pair there the log-odds, whether it has
     the same spans, and the polarity's share in it; the log-odds of the likeliest pairs of its opinion with another
-    aspect and of its aspect with another opinion; and what the reader and its markers say of just this `place`.
+    aspect and of its aspect with another opinion; and what the reader and its markers say of just this place.
     """
     spans = triplet.aspect_full.spans, triplet.opinion_full.spans
     pair, other_aspect, other_opinion, best = FLOOR, FLOOR, FLOOR, None
@@ -235,7 +255,7 @@ def describe(
         sure = min(1.0, (best.confidence or 0.0) / pair)
         share = sure if best.polarity == polarity else (1 - sure) / 2
         exact = (best.aspect_full.spans, best.opinion_full.spans) == spans
-    here = reading.odds.get(place or place_of(triplet), _UNREAD)
+    here = reading.odds.get(place_of(triplet), _UNREAD)
     return [
         float(ruled), *(float(polarity == label) for label in POLARITIES),
         _log_odds(pair), float(exact), share, _log_odds(other_aspect), _log_odds(other_opinion),
@@ -245,12 +265,13 @@ def describe(
 
 
 def _marked(logs: Sequence[float], polarity: int) -> tuple[float, float]:
-    """Of what markers say the log-odds that a pair is a triplet, and the polarity's share in it."""
+    """Of what markers say the log-odds that a pair is a triplet with these edges, and the polarity's share in it."""
     if not logs:
         return 0.0, 0.5
-    none = min(max(math.exp(logs[0]), _RAREST), 1 - _RAREST)
-    shares = [math.exp(log - max(logs[1:])) for log in logs[1:]]
-    return math.log((1 - none) / none), shares[polarity] / sum(shares)
+    polarities = logs[1 : 1 + len(POLARITIES)]
+    right = min(max(sum(map(math.exp, polarities)), _RAREST), 1 - _RAREST)
+    shares = [math.exp(log - max(polarities)) for log in polarities]
+    return math.log(right / (1 - right)), shares[polarity] / sum(shares)
 
 
 def _log_odds(chance: float) -> float:

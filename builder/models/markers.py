@@ -1,9 +1,9 @@
 """Markers: a pretrained encoder's second look at pairs of spans.
 
 In: what each of the encoder's upper layers reads of a text, and pairs of an aspect and an opinion in it. Out: for each
-pair, whether it is a triplet, and of which polarity. Two markers stand for a pair, one on each span, and pass through
-layers of their own. They see the text and each other; the text does not see them. So all pairs of a text are read for
-the price of a few tokens each (levitated markers: Ye et al. 2022).
+pair, whether it is a triplet, of which polarity, or one with other edges. Two markers stand for a pair, one on each
+span, and pass through layers of their own. They see the text and each other; the text does not see them. So all pairs
+of a text are read for the price of a few tokens each (levitated markers: Ye et al. 2022).
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class PairMarkers(nn.Module):
         self.kind = nn.Embedding(2, width)
         self.bias = nn.Parameter(torch.zeros(layers, 2, 3, heads))
         self.inner = nn.Linear(5 * width, width)
-        self.out = nn.Linear(width, 1 + len(POLARITIES))
+        self.out = nn.Linear(width, 2 + len(POLARITIES))
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, states: Sequence[Tensor], seen: Tensor, row: Tensor, spans: Tensor) -> Tensor:
-        """The logits of no triplet, and of one of each polarity [P, 4].
+        """The logits of no triplet, of one of each polarity, and of one with other edges [P, 5].
 
         Args:
             states: what the layers below and above each of the markers' own say of the tokens of B texts, [B, K, D].
@@ -57,7 +57,7 @@ class PairMarkers(nn.Module):
         return torch.cat([self._read(states, seen, part) for part in torch.split(padded, _TOGETHER, 1)], 1)[row, slot]
 
     def _read(self, states: Sequence[Tensor], seen: Tensor, spans: Tensor) -> Tensor:
-        """As `forward`, of C pairs a text [B, C, 2, (first, past)], some of them none: [B, C, 4]."""
+        """As `forward`, of C pairs a text [B, C, 2, (first, past)], some of them none: [B, C, 5]."""
         pairs, at = spans.shape[1], torch.arange(seen.shape[1], device=seen.device)
         inside = (spans[..., :1] <= at) & (at < spans[..., 1:])
         share = (inside / inside.sum(-1, keepdim=True).clamp(min=1)).transpose(1, 2).flatten(1, 2)

@@ -122,7 +122,7 @@ class TaggerNetwork(nn.Module):
         return self.trunk.context(batch, self.markers.depth if self.markers else 0)
 
     def mark(self, context: TextContext, row: Tensor, spans: Tensor) -> Tensor:
-        """What markers say of pairs of tokens' spans, as PairMarkers has it: [P, 4]."""
+        """What markers say of pairs of tokens' spans, as PairMarkers has it: [P, 5]."""
         tokens = context.batch.tokens
         assert self.markers is not None and tokens is not None, "a tagger with markers"
         states = [state.float().flatten(0, 1)[tokens.of_text] for state in context.states]

@@ -46,7 +46,7 @@ Key = tuple[tuple[Span, ...], tuple[Span, ...], Polarity]
 class PairOdds:
     """What a tagger says of two places: the log-odds that the first is an aspect, that the second is an opinion, and
     that they belong together; and the logarithms of the polarities' probabilities. Where it has markers, `marked` are
-    theirs for no triplet, and for one of each polarity.
+    theirs for no triplet, for one of each polarity, and for one with other edges.
     """
 
     aspect: float
@@ -106,7 +106,7 @@ class Piece:
 @dataclass(frozen=True, slots=True, eq=False)
 class OddsTable:
     """Of P pairs the log-odds of aspect, opinion and pair [P, 3], the logarithms of their polarities' probabilities
-    [P, 3], and of the markers' [P, 4], or [P, 0] without any.
+    [P, 3], and of the markers' [P, 5], or [P, 0] without any.
     """
 
     logits: Floats

@@ -20,9 +20,6 @@ from builder.core.errors import ModelError
 from builder.core.files import read_settings, write_atomically
 from builder.core.records import Polarity
 
-WIDEN = 0.5
-"""A proposal of at least this much, even odds, may lengthen the aspect of a rule triplet."""
-
 Standing = Literal["shared", "spared", "rejected", "model"]
 """How rules and judge stand to a triplet. shared: both find it; spared: the judge doubts it, but may not drop it;
 rejected: it drops it; model: the judge alone finds it.
@@ -52,7 +49,7 @@ class TrustLimits:
     @property
     def least(self) -> float:
         """A proposal below this changes nothing."""
-        return min(self.limit, WIDEN)
+        return min(self.limit, self.dropped)
 
     def place(self, score: float, rule: str, polarity: Polarity) -> Standing:
         """How the judge's score leaves a triplet that `rule` found."""

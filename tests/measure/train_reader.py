@@ -5,9 +5,11 @@ BASE is the folder of an encoder, of which the lowest `--layers` are kept. The r
 three passes, then from those of `--last`, which are written as people write, and `AGAIN` of the others in two slower
 passes, in which an attribute is named with the thing that it is of. It is told nothing of what the rules read.
 
-Then its markers learn: which of the pairs that rules and reader find in all these reviews are triplets, and which of
-the pairs of labelled spans. The reader stands still meanwhile. A pair is right whose spans overlap those of a label; a
-right one whose edges the scorer does not accept teaches nothing. `other_` files are read by the rules of any domain.
+Then its markers learn: which of the pairs that rules and reader find in all these reviews are triplets, which of those
+that have the aspect of the one and the opinion of the other, and which of the pairs of labelled spans. A pair whose
+spans overlap those of a label, and whose edges the scorer does not accept, is one with other edges. The reader stands
+still meanwhile, so what it says of each text is kept in a file of 220 kB a text. `other_` files are read by the rules
+of any domain.
 
 Killed, it goes on from OUT/checkpoints. The files of annotation are those of `pack_model.py`. OUT/reader is what is
 shipped.
@@ -18,15 +20,19 @@ from __future__ import annotations
 import argparse
 import csv
 import hashlib
+import itertools
+import math
 import random
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 from decision import load_scorer
+from numpy.typing import NDArray
 from pack_model import (
     ReadReview,
     Row,
@@ -39,17 +45,19 @@ from pack_model import (
 )
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
 
 from builder.core.records import POLARITIES, Element, Triplet
 from builder.engine.reader import Recipe, make_reader
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.resources import Lexicon
 from builder.learning.checkpoint import Checkpoints, fingerprint
-from builder.learning.encode import Encoded, IntArray, TextEncoder, Vocabulary, collate
+from builder.learning.encode import Encoded, IntArray, Vocabulary, collate
 from builder.learning.loop import course_of, optimizer_of, scope
 from builder.learning.loop import train as learn
 from builder.learning.task import EncoderTuning, Example, TaggerConfig, seed_of
 from builder.models.encoder import EncoderFoundation, load_encoder
+from builder.models.markers import PairMarkers
 from builder.models.numpy_reader import open_numpy_reader
 from builder.models.saved import load
 from builder.models.tagger import Tagger, train_tagger
@@ -65,11 +73,11 @@ LAYER = re.compile(r"\blayers?\.(\d+)\.")
 MIN_COUNT, AGAIN = 3, 2000
 ATTRIBUTES = ("quality.", "price.", "service.")
 """Classes of aspects that are attributes of a thing."""
-MARKER_LAYERS, MARKER_EPOCHS, MARKER_RATE = 6, 2, 1e-3
-CROSSED, MOST, LONGEST = 4, 20, 300
+MARKER_LAYERS, MARKER_EPOCHS, MARKER_RATE = 6, 3, 1e-3
+CROSSED, MOST, LONGEST = 2, 28, 300
 """Pairs of labelled spans that are no triplet, and pairs in all, that a review teaches; the most characters of one."""
-AT_ONCE = 500
-"""Reviews that are read at once."""
+AT_ONCE, TOGETHER = 500, 32
+"""Reviews that rules and reader read at once, and texts whose layers are kept at once."""
 
 
 def make_examples(rows: list[Row], *, owners: bool = False) -> list[Example]:
@@ -154,14 +162,17 @@ def main() -> None:
 # ---- Markers
 
 LabelledPairs = list[tuple[Place, int]]
-"""Places, and what is there: 0 for no triplet, 1 and more for one of a polarity."""
+"""Places, and what is there: 0 for no triplet, from 1 on one of a polarity, `OTHER_EDGES`."""
+OTHER_EDGES = 1 + len(POLARITIES)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MarkedText:
-    """A text with pairs: from which token to which their spans reach [n, 2, 2], and what they are [n]."""
+    """What markers see of a text's tokens, bits of bfloat16 [K, layers + 1, D]; from which token to which the spans of
+    its pairs reach [n, 2, 2], and what they are [n].
+    """
 
-    text: Encoded
+    states: NDArray[np.int16]
     spans: IntArray
     labels: IntArray
 
@@ -186,12 +197,14 @@ def label_pairs(scorer: object, read: ReadReview, example: Example) -> LabelledP
     """The labelled triplets, what rules and reader find, and some pairs of labelled spans that are no triplets."""
     gold = {place_of(triplet): 1 + POLARITIES.index(triplet.polarity) for triplet in example.triplets}
     labels = dict(gold)
-    for triplet in (*read.ruled, *(other for _, other in read.shown.proposals)):
+    for triplet in find_pairs(read):
         place = place_of(triplet)
-        label = next((label for known, label in gold.items() if do_overlap(place, known)), 0)
-        unclear = label == 1 + POLARITIES.index(triplet.polarity) and not is_right(scorer, read, triplet)
-        if place not in labels and not unclear:
-            labels[place] = label
+        if place in labels:
+            continue
+        turned = {1 + at: replace(triplet, polarity=label) for at, label in enumerate(POLARITIES)}
+        right = [label for label, one in turned.items() if is_right(scorer, read, one)]
+        touched = any(do_overlap(place, known) for known in gold)
+        labels[place] = [*right, OTHER_EDGES][0] if touched else 0
     draw = random.Random(example.text)
     crossed = [(aspect, opinion) for aspect, _ in gold for _, opinion in gold]
     apart = [p for p in sorted(set(crossed)) if p not in labels and not any(do_overlap(p, known) for known in gold)]
@@ -200,41 +213,78 @@ def label_pairs(scorer: object, read: ReadReview, example: Example) -> LabelledP
     return draw.sample(pairs, min(MOST, len(pairs)))
 
 
+def find_pairs(read: ReadReview) -> list[Triplet]:
+    """What rules and reader find, and of both at one place the aspect of one with the opinion of the other."""
+    proposed = [other for _, other in read.shown.proposals]
+    mixed = [
+        shape
+        for own, other in itertools.product(read.ruled, proposed)
+        if do_overlap(place_of(own), place_of(other))
+        for shape in (
+            replace(own, aspect=other.aspect, aspect_full=other.aspect_full, owner=None),
+            replace(own, opinion=other.opinion, opinion_full=other.opinion_full),
+        )
+    ]
+    return [*read.ruled, *proposed, *mixed]
+
+
 def do_overlap(place: Place, other: Place) -> bool:
     """Whether aspects overlap, and opinions do."""
     return all(own[0] < its[1] and its[0] < own[1] for own, its in zip(place, other, strict=True))
 
 
-def encode_pairs(text: str, pairs: LabelledPairs, encode: TextEncoder) -> MarkedText:
-    encoded = encode(text)
-    assert encoded.tokens is not None, "a tagger on a pretrained encoder"
-    spans = encoded.tokens.stretches(np.array([place for place, _ in pairs]))
-    return MarkedText(encoded, spans.astype(np.int32), np.array([label for _, label in pairs], np.int32))
+def keep_states(network: TaggerNetwork, texts: Sequence[Encoded], path: Path) -> list[NDArray[np.int16]]:
+    """What markers see of the tokens of each text, written to a file as it is read."""
+    order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
+    parts: dict[int, tuple[int, tuple[int, ...]]] = {}
+    with path.open("wb") as file:
+        for begin in range(0, len(order), TOGETHER):
+            chosen = order[begin : begin + TOGETHER]
+            with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+                context = network.context(collate([texts[number] for number in chosen]))
+            tokens = context.batch.tokens
+            assert tokens is not None, "a tagger on a pretrained encoder"
+            states = torch.stack([state.float().flatten(0, 1)[tokens.of_text] for state in context.states], 2)
+            for number, own, seen in zip(chosen, states, tokens.seen, strict=True):
+                bits = own[seen].to(torch.bfloat16).view(torch.int16).numpy()
+                parts[number] = file.tell() // bits.itemsize, bits.shape
+                file.write(bits.tobytes())
+    whole = np.memmap(path, np.int16, "r")
+    return [
+        whole[begin : begin + math.prod(shape)].reshape(shape)
+        for begin, shape in (parts[number] for number in range(len(texts)))
+    ]
 
 
 class MarkerLesson(nn.Module):
-    """The markers of a network, whose other parts stand still. Layers that the encoder taught learn slower."""
+    """The markers of a network. Layers that the encoder taught learn slower."""
 
-    def __init__(self, network: TaggerNetwork) -> None:
+    def __init__(self, markers: PairMarkers) -> None:
         super().__init__()
-        self.markers, self._read = network.markers, (network.eval(),)  # in a tuple: no part of what is trained
+        self.markers = markers
 
     def rate_scales(self) -> dict[str, float]:
         return {name: 0.1 for name, _ in self.named_parameters() if ".layers." in name}
 
     def loss(self, texts: list[MarkedText]) -> Tensor:
         """Cross-entropy, the mean over pairs."""
-        (network,) = self._read
         row = torch.from_numpy(np.repeat(np.arange(len(texts)), [len(text.labels) for text in texts]))
         spans, labels = (
             torch.from_numpy(np.concatenate([getattr(text, name) for text in texts]).astype(np.int64))
             for name in ("spans", "labels")
         )
+        own = [torch.from_numpy(np.array(text.states)).view(torch.bfloat16) for text in texts]
+        seen = pad_sequence([torch.ones(len(states), dtype=torch.bool) for states in own], batch_first=True)
+        states = pad_sequence(own, batch_first=True).float().unbind(2)
         with torch.autocast("cpu", torch.bfloat16):
-            with torch.no_grad():
-                context = network.context(collate([text.text for text in texts]))
-            logits = network.mark(context, row, spans)
+            logits = self.markers(states, seen, row, spans)
         return functional.cross_entropy(logits.float(), labels)
+
+
+def mark_text(text: Encoded, states: NDArray[np.int16], pairs: LabelledPairs) -> MarkedText:
+    assert text.tokens is not None, "a tagger on a pretrained encoder"
+    spans = text.tokens.stretches(np.array([place for place, _ in pairs]))
+    return MarkedText(states, spans.astype(np.int32), np.array([label for _, label in pairs], np.int32))
 
 
 def train_markers(
@@ -244,24 +294,28 @@ def train_markers(
     assert isinstance(tagger.foundation, EncoderFoundation)
     config = replace(tagger.config, marker_layers=MARKER_LAYERS)
     encode = tagger.foundation.make_encoder(config)
-    items = [encode_pairs(text, pairs, encode) for text, pairs in marked]
+    texts = [encode(text) for text, _ in marked]
     with scope(threads, seed_of(seed, "markers")):
         network = TaggerNetwork(tagger.foundation, config)
         network.load_state_dict(tagger.network.state_dict(), strict=False)
         assert network.markers is not None
-        upper = network.trunk.encoder.encoder.layer[-MARKER_LAYERS:]  # type: ignore[union-attr, index]
+        upper: nn.Module = network.trunk.encoder.encoder.layer[-MARKER_LAYERS:]  # type: ignore[assignment, index, union-attr]
         network.markers.layers.load_state_dict(upper.state_dict())
         nn.init.normal_(network.markers.kind.weight, std=0.02)
-    lesson = MarkerLesson(network)
+        kept = checkpoints.with_name("states.bin")
+        states = keep_states(network.eval(), texts, kept)
+    items = [mark_text(*parts) for parts in zip(texts, states, [pairs for _, pairs in marked], strict=True)]
+    lesson = MarkerLesson(network.markers)
     teach = replace(config, rate=MARKER_RATE, warmup=0.06, epochs=MARKER_EPOCHS, batch_chars=960, threads=threads)
     print(f"{len(items):,} reviews with {sum(len(item.labels) for item in items):,} pairs", flush=True)
     course = course_of(
-        lesson, [len(item.text) for item in items], lambda chosen: lesson.loss([items[i] for i in chosen]),
+        lesson, [len(text) for text in texts], lambda chosen: lesson.loss([items[i] for i in chosen]),
         lambda: 0.0, teach, seed, weigh=lambda chosen: sum(len(items[i].labels) for i in chosen), save_steps=500,
     )  # fmt: skip
     mark = fingerprint(f"markers {tagger.digest} {hashlib.sha256(repr(marked).encode()).hexdigest()}", teach, seed)
     learn(lesson, optimizer_of(lesson, teach), course, Checkpoints(checkpoints, mark), Report())
     network.eval()
+    kept.unlink()
     return Tagger(network, tagger.foundation, config, tagger.threshold, tagger.facts)
 
 
