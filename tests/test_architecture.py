@@ -112,6 +112,17 @@ def test_a_name_is_given_to_one_module(package: Package) -> None:
     assert sorted(names) == sorted(set(names))
 
 
+def test_the_modules_at_which_to_start_reading_are_there(package: Package) -> None:
+    for room in filter(None, ROOMS):
+        file = PACKAGE / room / "__init__.py"
+        if file.is_file():
+            _, _, start = file.read_text(encoding="utf-8").partition("Start reading at ")
+            names = [name for name in re.findall(r"`([\w.]+)`", start.partition('"""')[0]) if ".sql" not in name]
+            assert names or room == "store", f"{room} says where to start"
+            missing = [name for name in names if f"builder.{room}.{name}" not in package.modules]
+            assert missing == [], room
+
+
 def test_a_module_imports_only_from_lower_rooms_or_its_own(package: Package) -> None:
     wrong = []
     for one in package.own_imports:

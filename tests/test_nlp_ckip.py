@@ -189,6 +189,8 @@ def test_a_label_that_the_table_lacks_is_an_error_that_names_it() -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
+        ("label\tours\n", ":1: the first line is not the header; write scheme label ours note, separated by tabs"),
+        ("", ":1: the first line is not the header; write scheme label ours note, separated by tabs"),
         (
             "scheme\tlabel\tours\tnote\nud2\tobj\tdobj\n",
             ":2: 3 cells where 4 are due, or a blank one: 'ud2\\tobj\\tdobj'",

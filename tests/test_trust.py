@@ -260,6 +260,12 @@ def test_proposals_that_are_missing_or_another_models_are_an_error_that_says_how
         (tmp_path / FILE).write_bytes(content)
         with pytest.raises(ModelError, match="not those of this model"):
             list(read_proposals(tmp_path, "d1", []))
+    save_proposals(tmp_path, "d1", [(Example("a", "湯好", ()), [])])
+    whole = (tmp_path / FILE).read_bytes()
+    for wrong in (b"[[1]]", b"[", b'[[0.5, 0.5, "GOOD", "tagger", [], [], [], []]]', b"7"):
+        (tmp_path / FILE).write_bytes(whole.replace(b"[]", wrong))
+        with pytest.raises(ModelError, match=r"for review 'a' cannot be read.*builder run discriminate --force"):
+            list(read_proposals(tmp_path, "d1", [Example("a", "湯好", ())]))
 
 
 def test_the_shipped_model_reads_each_review_once(

@@ -68,7 +68,12 @@ def read_proposals(folder: Path, digest: str, items: Iterable[Example]) -> Itera
             for item, line in zip(items, chain(lines, repeat(b"")), strict=False):
                 if line[:_DIGITS] != _digest_of(item):
                     raise ModelError(f"there are no proposals for review {item.id!r}", where=str(path), fix=_FIX)
-                yield _read_line(item.text, line[_DIGITS:])
+                try:
+                    proposals = _read_line(item.text, line[_DIGITS:])
+                except (ValueError, TypeError, KeyError, IndexError) as error:
+                    what = f"the proposals for review {item.id!r} cannot be read: {error!r}"
+                    raise ModelError(what, where=str(path), fix=_FIX) from error
+                yield proposals
     except OSError as error:
         raise ModelError(f"no readable proposals: {error!r}", where=str(path), fix=_FIX) from error
 

@@ -21,7 +21,7 @@ from queue import Empty, Queue
 from threading import Thread
 from typing import Any, Literal
 
-from builder.core.errors import ConfigError, ReleaseError
+from builder.core.errors import BuilderError, ConfigError, ReleaseError
 from builder.core.files import digest_file
 from builder.core.wording import counted
 from builder.release.verify import verify
@@ -266,7 +266,7 @@ def _translate_errors(where: str) -> Iterator[None]:
     """
     try:
         yield
-    except ReleaseError:
+    except BuilderError:
         raise
     except Exception as error:
         from huggingface_hub import get_token

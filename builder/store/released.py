@@ -13,7 +13,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Any, NamedTuple
 
 from builder.core.records import Polarity, Verdict
@@ -139,7 +139,8 @@ def add_rows(
     connection: sqlite3.Connection, version: str, split: str, ids: Iterable[int], rows: Iterable[Mapping[str, Any]]
 ) -> None:
     """Write what a release says of reviews, given by their row ids and as many rows, and of their triplets."""
-    for review, row in zip(ids, rows, strict=True):
+    for review, row in zip_longest(ids, rows):
+        assert review is not None and row is not None, f"{split}: as many reviews as rows are due"
         annotation = str(row["annotation"])
         add_reviews(connection, [ReleasedReview(review, version, split, annotation, bool(row["unverified_negative"]))])
         add_triplets(

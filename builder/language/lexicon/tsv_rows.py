@@ -34,10 +34,15 @@ together (`overall`), or what it should not have (`fault`: an aspect only where 
 `person`; `other`, such as places and service."""
 
 
-def read_rows(path: Path, columns: int) -> Iterator[tuple[list[str], str]]:
-    """The rows of a TSV with a header line: exactly `columns` non-empty cells, `#` starts a comment line."""
+def read_rows(path: Path, columns: int, header: tuple[str, ...] = ()) -> Iterator[tuple[list[str], str]]:
+    """The rows of a TSV with a header line, this one if it is given: exactly `columns` non-empty cells, `#` starts a
+    comment line.
+    """
     shown = f"{path.parent.name}/{path.name}"
     try:
+        if header and read_settings(path).splitlines()[:1] != ["\t".join(header)]:
+            what, fix = "the first line is not the header", f"write {' '.join(header)}, separated by tabs"
+            raise ResourceError(what, where=f"{path}:1", fix=fix)
         for number, cells, fault in _scan(path, columns):
             if fault:
                 raise ResourceError(fault, where=f"{path}:{number}")

@@ -151,6 +151,7 @@ def review_like(sentence: TreebankSentence, random: Random) -> TreebankSentence:
 
 # ---- Foreign labels
 
+HEADER = ("scheme", "label", "ours", "note")
 SCHEMES = ("ckip-pos", "ud2", "stanford")
 
 
@@ -190,12 +191,12 @@ class Labels:
 
 
 def load_labels(path: Path | None = None) -> Labels:
-    """Read the table: scheme, label, ours, note. ResourceError with file:line on a broken row, an unknown scheme, or a
+    """Read the table. ResourceError with file:line on a broken row, an unknown scheme, or a
     label listed twice.
     """
     path = path or data_dir("rules") / "labels.tsv"
     table: dict[tuple[str, str], str] = {}
-    for (scheme, label, ours, _), where in read_rows(path, 4):
+    for (scheme, label, ours, _), where in read_rows(path, len(HEADER), HEADER):
         if scheme not in SCHEMES:
             raise ResourceError(f"unknown scheme {scheme!r}", where=where, fix=f"known: {', '.join(SCHEMES)}")
         if (scheme, label) in table:

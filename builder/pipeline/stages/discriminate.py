@@ -49,7 +49,8 @@ def _run_without_judge(context: Context) -> runs.Counts:
 
 
 def _run_shipped_model(context: Context, model: Path) -> runs.Counts:
-    """Have the shipped model read every review: judge the rules' triplets, and keep what it proposes beside them.
+    """Have the shipped model read every review: judge the rules' triplets, and keep what it proposes beside them, from
+    which variant E starts.
 
     Labels of the user do not tune it; they calibrate its confidence.
     """

@@ -25,8 +25,10 @@ beside them is for people. Out: per review what is required and what is optional
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -135,9 +137,22 @@ def _spans(every: bool) -> Callable[[tuple[int, str], str], Row]:
     return reader
 
 
+_PLACES = r"(?:\[[\d, ]*\]|\(\d+, ?\d+\))"
+_TRIPLETS = re.compile(rf"\[(?:\({_PLACES}, ?{_PLACES}, ?(?:'\w+'|\"\w+\")\)(?:, ?(?=\()|(?=\])))*\]")
+_AS_JSON = str.maketrans("()'", '[]"')
+
+
 def _literal(text: str) -> list[Any]:
+    """The Python value of a list such as `[([16, 17], [15], 'POS')]`. A list of nothing but triplets is read as JSON,
+    which takes a tenth of the time.
+    """
+    literal = text.strip()
+    if _TRIPLETS.fullmatch(literal):
+        with suppress(ValueError):  # [1,, 2]
+            plain: list[Any] = json.loads(literal.translate(_AS_JSON))
+            return plain
     try:
-        triplets = ast.literal_eval(text.strip())
+        triplets = ast.literal_eval(literal)
     except (SyntaxError, RecursionError, MemoryError):
         triplets = None
     if not isinstance(triplets, list):
