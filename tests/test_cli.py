@@ -112,6 +112,12 @@ def test_what_is_not_there_says_what_is_in_its_place(command: str, old: str, her
     assert ran.code == 2 and ran.error.endswith(f"; {GONE[command, old]}"), ran.err
 
 
+def test_an_option_that_a_command_had_is_answered_behind_its_group_too(here: Command) -> None:
+    ran = here("words", "lexicon", "import", "--show")
+    assert ran.code == 2
+    assert ran.error.endswith("; at most ten refused lines are printed, and all are kept in a file"), ran.err
+
+
 def test_help_version_and_a_bare_call_are_answered(here: Command) -> None:
     shown = here("--help")
     assert shown.code == 0

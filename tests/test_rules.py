@@ -397,11 +397,20 @@ def test_a_list_that_is_a_class_of_words_is_told_where_it_belongs(lexicon: Lexic
     assert refused(lexicon, rule).endswith("write the list as STANCE in `words` of a rule of kind words")
 
 
-@pytest.mark.parametrize(("key", "value"), [("needs", "NOUN"), ("least", 2)])
-def test_what_a_pattern_says_itself_is_left_out(lexicon: Lexicon, key: str, value: object) -> None:
-    rule = one_of("pair-pattern")
-    message = refused(lexicon, replace(rule, params=MappingProxyType({**rule.params, key: value})))
-    assert message.endswith(f"unknown parameter {key!r}; leave it out: the pattern says it")
+@pytest.mark.parametrize(
+    ("key", "value", "answer"),
+    [
+        ("needs", "NOUN", "write the unit that it needs into the pattern"),
+        ("least", 3, "write the aspects into the pattern: TARGET .* ASPECT .* ASPECT .* CURRENT"),
+    ],
+)
+def test_a_parameter_that_a_kind_had_says_what_to_write_instead(
+    lexicon: Lexicon, key: str, value: object, answer: str
+) -> None:
+    error = refused(lexicon, with_params(one_of("pair-pattern"), **{key: value}))
+    assert error.endswith(f"unknown parameter {key!r}; {answer}")
+    error = refused(lexicon, with_params(one_of("pair-path"), **{key: value}))
+    assert f"unknown parameter {key!r}; parameters of kind 'pair-path': " in error, "this kind never had it"
 
 
 def test_a_parameter_that_no_rule_may_lack_is_asked_for(lexicon: Lexicon) -> None:

@@ -238,7 +238,7 @@ GONE = {("builder", name): new for name, new in _NEW.items()} | {
     ): "`builder words lexicon check --workdir` reads what your tables say; `diff -r` compares two folders",
     ("lexicon check", "--lexicons"): "`--domain FOLDER` checks a pack, `--workdir` the lexicon of a build",
     ("domain check", "--to-sheet"): "add a row for the word to the sheet of the pack, with the columns in their order",
-    ("lexicon import", "--show"): "ten refused lines are printed, and all are kept in a file",
+    ("lexicon import", "--show"): "at most ten refused lines are printed, and all are kept in a file",
     ("gain", "--write"): "`--teach` writes into `rules` and `lexicon` of --workdir",
     ("lexicon", "review"): "`builder words domain review NAME` shows the words of a pack",
     ("lexicon", "accept"): "`builder words domain accept NAME` takes the answers",

@@ -91,10 +91,15 @@ def read_settings(path: Path) -> str:
 
 
 def read_text(path: Path, fix: str = "", kind: type[BuilderError] = InputError) -> str:
-    """The text of a file in UTF-8, without its byte order mark; an error of the `kind` where it cannot be read."""
+    """The text of a file in UTF-8, without its byte order mark.
+
+    An error of the `kind` where it is not UTF-8, or, with the `fix`, where it cannot be read.
+    """
     try:
         return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise kind("is not UTF-8", where=str(path), fix="save it as UTF-8") from error
+    except OSError as error:
         raise kind(f"cannot be read: {error}", where=str(path), fix=fix) from error
 
 

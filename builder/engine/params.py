@@ -59,6 +59,12 @@ def is_off(rule: Rule) -> bool:
 _CLASS_OF = {"amounts": "ADDED", "marks": "QUESTION", "openers": "NAMED"}
 """Parameter that is gone -> the class that holds its list, where that has another name."""
 
+_GONE = {
+    ("pair-pattern", "least"): "write the aspects into the pattern: TARGET .* ASPECT .* ASPECT .* CURRENT",
+    ("pair-pattern", "needs"): "write the unit that it needs into the pattern",
+}
+"""Kind of rule and parameter that it had -> what to write instead."""
+
 
 def read_params(rule: Rule, declared: type[Params]) -> Params:
     """The parameters of `rule` as its kind declares them. ResourceError names an unknown, missing or mistyped one and
@@ -70,8 +76,7 @@ def read_params(rule: Rule, declared: type[Params]) -> Params:
             fix = f"parameters of kind {rule.kind!r}: {', '.join(sorted({*known, *shared}))}"
             if name := _CLASS_OF.get(key, key.upper() if key.upper() in ENGINE_CLASSES else ""):
                 fix = f"write the list as {name} in `words` of a rule of kind words"
-            if key in ("needs", "least"):
-                fix = "leave it out: the pattern says it"
+            fix = _GONE.get((rule.kind, key), fix)
             raise ResourceError(f"rule {rule.name!r}: unknown parameter {key!r}", where=rule.at(key), fix=fix)
     return _filled(rule, {key: value for key, value in rule.params.items() if key in known}, declared)
 

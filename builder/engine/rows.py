@@ -225,7 +225,7 @@ class RuleRows:
                 raise ResourceError(message, where=rule.at("words"), fix="remove it")
         self._classes, self._table = {**shared, **own}, table
         self._atoms: dict[str, list[Factor]] = {}
-        for key, pattern in ((key, pattern) for key, listed in patterns.items() for pattern in listed):
+        for key, pattern in ((key, pattern) for key, key_patterns in patterns.items() for pattern in key_patterns):
             for atom in _ATOM.findall(pattern):
                 names = [name for name in atom.split("&") if name != DENIER]
                 self._atoms[atom] = [self._read_factor(name, pattern, rule.at(key)) for name in names]

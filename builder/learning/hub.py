@@ -194,9 +194,9 @@ def require_kind(source: str, kind: str, setting: str = "") -> Any:
     import transformers
 
     auto, called, example, _ = _KINDS[kind]
-    known = getattr(transformers, _KINDS[MASKED][0] if kind == ENCODER else auto)._model_mapping
+    model_classes = getattr(transformers, _KINDS[MASKED][0] if kind == ENCODER else auto)._model_mapping
     both, decodes = (bool(getattr(config, name, False)) for name in ("is_encoder_decoder", "is_decoder"))
-    if both != (kind == SEQ2SEQ) or (decodes and kind == ENCODER) or type(config) not in known:
+    if both != (kind == SEQ2SEQ) or (decodes and kind == ENCODER) or type(config) not in model_classes:
         raise ModelError(f"a {config.model_type!r} model is no {called}", where=where, fix=f"use {example}")
     saved_as = [name for name in getattr(config, "architectures", None) or () if "LM" in name]
     wrong = [name for name in saved_as if ("MaskedLM" in name) != (kind == MASKED)]

@@ -240,8 +240,8 @@ def post_train(
     """Train `encoder` in place. Without questions the domain alone is learnt."""
     reader = encoder.reader
     texts = [reader.read(ClassifierItem(text, words_of(text)), 0) for text in dict.fromkeys(domain) if text.strip()]
-    asked = read_squad(comprehension)[0] if comprehension else []
-    questions = [kept for each in asked if (kept := question(each, reader))]
+    squad_questions = read_squad(comprehension)[0] if comprehension else []
+    questions = [kept for each in squad_questions if (kept := question(each, reader))]
     if comprehension and not questions:
         raise ModelError("no answer stands within the words that are read of its context", where=str(comprehension))
     network = PostTraining(encoder, texts, questions)
