@@ -518,7 +518,8 @@ def test_an_exception_names_an_opinion_with_its_negator_and_one_aspect_of_severa
 
 def test_a_model_that_proposes_an_excepted_pair_is_not_followed(lexicon: Lexicon) -> None:
     doc = reader().docs(["湯頭好喝"])[0]
-    (proposed,) = Engine(lexicon, RULES).extract(doc)
+    (ruled,) = Engine(lexicon, RULES).extract(doc)
+    proposed = replace(ruled, source="tagger")
     strict, limits = Engine(lexicon, (*RULES, exception("湯頭|好喝"))), TrustLimits(0.5, 0.5, ())
     assert len(held(Engine(lexicon, RULES), doc, [], [], [(0.9, proposed)], limits)) == 1
     assert held(strict, doc, [], [], [(0.9, proposed)], limits) == ()
