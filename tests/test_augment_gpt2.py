@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +31,7 @@ from builder.augment.methods.gpt2 import (
 from builder.augment.nets.bases import load as load_hub
 from builder.augment.nets.beam import SearchRules, banned
 from builder.augment.training import Workplace
+from builder.core.errors import ModelError, install_command
 from builder.learning.hub import CAUSAL
 from builder.learning.pieces import ASPECT, BOS, EOS, Cut
 
@@ -104,6 +107,15 @@ def test_the_first_half_stays_and_candidates_differ(method: Gpt2) -> None:
 
 def test_a_sentence_without_halves_has_no_candidates(method: Gpt2) -> None:
     assert list(method.propose([Sentence("s", "好", ((0, 1),)), Sentence("e", "", ())], 2, 1)) == [(), ()]
+
+
+def test_without_transformers_the_extra_of_augmentation_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    for make in (lambda: embedded(12, 16, 1, 1), lambda: load_hub(str(tmp_path), CAUSAL)):
+        with pytest.raises(ModelError, match="needs transformers; " + re.escape(install_command("augment"))):
+            make()
 
 
 def test_any_causal_model_of_a_hub_serves_as_base_and_is_found_again(tmp_path: Path) -> None:

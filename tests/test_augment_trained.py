@@ -96,7 +96,9 @@ def test_a_base_of_the_wrong_kind_says_what_it_is(kind: str, base: str, called: 
     ("key", "value"),
     [
         ("cbert.k", 0), ("cbert.share", 1.0), ("cbert.temperature", -1.0), ("context.probability", 0.0),
-        ("context.width", 0), ("gpt2.beams", 0), ("masked_seq2seq.r", 0.0), ("masked_seq2seq.r", 1.5),
+        ("context.width", 0), ("gpt2.beams", 0), ("gpt2.width", 30), ("gpt2.width", 0),
+        ("cbert.width", 30), ("bert.width", 30), ("masked_seq2seq.width", 30), ("style_transfer.width", 30),
+        ("masked_seq2seq.r", 0.0), ("masked_seq2seq.r", 1.5),
         ("masked_seq2seq.masking", "some"), ("masked_seq2seq.beams", 0), ("masked_seq2seq.most", -1),
         ("boostaug.confidence", 1.5), ("monoaug.perplexity", 0.0), ("boostaug.oversample", 0), ("eda.rate", 0.0),
         ("eda.rate", 1.5), ("spelling.rate", 1.5), ("split.rate", 0.0),
@@ -106,6 +108,13 @@ def test_a_base_of_the_wrong_kind_says_what_it_is(kind: str, base: str, called: 
 def test_settings_that_make_no_sense_are_refused(key: str, value: object) -> None:
     with pytest.raises(ConfigError, match=rf"^--set: {key} = .* is not "):
         make_settings({key: value})
+
+
+def test_the_width_of_an_embedded_model_is_a_multiple_of_its_heads_and_that_of_a_base_its_own() -> None:
+    with pytest.raises(ConfigError, match=r"^--set: gpt2\.width = 30 is not a multiple of 4, for as many heads$"):
+        make_settings({"gpt2.width": 30})
+    assert make_settings({"gpt2.width": 30, "gpt2.base": "gpt2"}).gpt2.width == 30
+    assert make_settings({"gpt2.width": 32, "context.width": 30}).gpt2.width == 32
 
 
 # ---- back-translation: two models of the user, one for each direction

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import shutil
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ from tiny_encoders import make_encoder
 from tiny_mt5 import make_base
 
 from builder.cli.main import cli
-from builder.core.errors import ModelError
+from builder.core.errors import ModelError, install_command
 from builder.learning import hub
 from builder.learning.task import EncoderTuning
 from builder.models.encoder import load_encoder
@@ -105,6 +106,19 @@ def test_a_mistyped_base_of_a_method_is_named_before_the_release_is_read(method:
     key = f"{method.replace('-', '_')}.base"
     ran = CliRunner().invoke(cli, ["augment", method, "--release", "none", "--set", f"{key}=modls/macbert"])
     assert str(ran.exception).startswith(f'{key} = "modls/macbert": no folder here'), ran.exception
+
+
+@pytest.mark.augment
+@pytest.mark.parametrize(
+    "words",
+    ["gpt2", "boostaug --set boostaug.backend=gpt2", "cbert --set cbert.base=someone/tiny", "eda --set fluency=gpt2"],
+)
+def test_a_method_without_transformers_names_its_extra_before_the_release_is_read(
+    words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    ran = CliRunner().invoke(cli, ["augment", *words.split(), "--release", "none"])
+    assert str(ran.exception) == f"this model needs transformers; {install_command('augment')}"
 
 
 def test_a_folder_that_cannot_serve_is_named_before_a_build(bases: Callable[[str], Path], tmp_path: Path) -> None:

@@ -340,6 +340,28 @@ def test_rules_that_an_older_version_switched_off_are_taken_back(here: Command, 
     assert broken.code == 2 and "not readable: KeyError('labels')" in broken.err
 
 
+@pytest.mark.parametrize(
+    "record",
+    [
+        '{"rules": [], "labels": 1e999}', '{"rules": ["a", "b\\u0000"], "labels": 1}', '{"rules": "abc", "labels": 1}',
+        '{"rules": ["a", "../../victim"], "labels": 1}', '{"rules": ["a", "..\\\\victim"], "labels": 1}',
+        '{"rules": ["a", 7], "labels": 1}', '{"rules": {"a": 1}, "labels": 1}', '{"rules": ["\\ud800"], "labels": 1}',
+    ],
+)  # fmt: skip
+def test_a_forged_record_of_what_was_taught_is_refused_and_deletes_nothing(
+    record: str, here: Command, tmp_path: Path
+) -> None:
+    work = tmp_path / "work"
+    files = [tmp_path / "victim.toml", *(work / "rules" / f"{name}.toml" for name in "abc7"), work / "taught.json"]
+    (work / "rules").mkdir(parents=True)
+    for path in files:
+        path.write_text(record, encoding="utf-8")
+    refused = here("gain", "--workdir", work, "--forget")
+    assert refused.code == 2 and "taught.json: not readable: " in refused.err
+    assert refused.err.rstrip().endswith("delete it, and teach again")
+    assert all(path.exists() for path in files)
+
+
 def test_a_triplet_that_is_refused_alone_moves_weights_and_says_nothing_of_the_others(tmp_path: Path) -> None:
     reader, model = make_reader(Recipe()), Folders().model
     assert model is not None

@@ -355,6 +355,13 @@ def squad(path: Path, *asked: dict[str, Any]) -> Path:
     return path
 
 
+def forget_files(record: str) -> str:
+    """A record as version 0.12.0 kept it."""
+    content = json.loads(record)
+    del content["result"]["files"]
+    return json.dumps(content)
+
+
 def test_a_base_learns_reading_comprehension_and_is_a_base_again(folder: Path, tmp_path: Path) -> None:
     asked = [{"id": str(i), "question": "牛肉麵", "answers": [{"text": "好吃", "answer_start": 4}]} for i in range(40)]
     file = squad(tmp_path / "a.json", *asked, {"id": "none", "question": "湯", "answers": []})
@@ -374,6 +381,19 @@ def test_a_base_learns_reading_comprehension_and_is_a_base_again(folder: Path, t
     written = (tmp_path / "out" / "model.safetensors").stat().st_mtime_ns
     assert learn() == done
     assert (tmp_path / "out" / "model.safetensors").stat().st_mtime_ns == written, "what is done is not done again"
+    model, record = tmp_path / "out" / "model.safetensors", tmp_path / "out.training" / "done.json"
+    due = model.read_bytes()
+    for spoil in (
+        model.unlink,
+        lambda: shutil.copy(folder / "model.safetensors", model),
+        lambda: (record.write_text(forget_files(record.read_text("utf-8")), "utf-8"), model.unlink()),
+    ):
+        spoil()
+        assert learn() == done
+        assert model.read_bytes() == due, "weights that are not those of the record are made again"
+    record.write_text(forget_files(record.read_text("utf-8")), "utf-8")
+    written = model.stat().st_mtime_ns
+    assert (learn(), model.stat().st_mtime_ns) == (done, written), "a record of 0.12.0 with weights is believed"
     base = load_base(str(tmp_path / "out"))
     ((_, output),) = write(base, [base.tokens(f"question: 牛肉麵  context: {REVIEWS[0]}", 99)], CONFIG)
     assert decode(base, output.ids) == "好吃"

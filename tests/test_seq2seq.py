@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -257,7 +258,8 @@ def test_a_training_that_was_carried_through_is_read_and_not_done_again(folder: 
     base = load_base(str(folder))
     first = fine_tune(base, pairs_of(base), Fixed(), CONFIG, 3, tmp_path)
     due = tensor_digest(weights_of(base.network))
-    assert len(list(tmp_path.iterdir())) == 2, "the best weights and the last checkpoint"
+    checkpoint, best = sorted(tmp_path.iterdir(), reverse=True)
+    assert best.name == "best.safetensors" and re.fullmatch(r"step-\d+\.safetensors", checkpoint.name), checkpoint
     again = load_base(str(folder))
     second = fine_tune(again, pairs_of(again), Fixed(), CONFIG, 3, tmp_path)
     assert (second.losses, second.scores) == ((), first.scores)

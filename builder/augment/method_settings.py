@@ -133,6 +133,15 @@ class SynonymSettings(WordRate):
 
 # ---- Methods that train a model
 
+HEADS = 4
+"""Heads of attention of an embedded model."""
+
+
+def width_of_heads(base: str, width: int) -> Limits:
+    """The limit of the width of an embedded model with attention; a base has its own."""
+    fits = base != "embedded" or (width > 0 and width % HEADS == 0)
+    return {"width": (fits, f"a multiple of {HEADS}, for as many heads")}
+
 
 @dataclass(frozen=True, slots=True)
 class Training:
@@ -188,6 +197,10 @@ class InDomain(OnCorpus):
     def own_rate(self) -> float:
         """What is pre-trained learns slowly."""
         return 5e-5 if self.base != "embedded" else 3e-4 if self.corpus else 1e-3
+
+    def limits(self) -> Limits:
+        """Those of `OnCorpus`, and of the heads."""
+        return OnCorpus.limits(self) | width_of_heads(self.base, self.width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +295,8 @@ class Gpt2Settings(Training):
     """Layers of the embedded model."""
 
     def limits(self) -> Limits:
-        return Training.limits(self) | {"beams": at_least(1, self.beams), "layers": at_least(1, self.layers)}
+        counts = {"beams": at_least(1, self.beams), "layers": at_least(1, self.layers)}
+        return Training.limits(self) | width_of_heads(self.base, self.width) | counts
 
 
 @dataclass(frozen=True, slots=True)

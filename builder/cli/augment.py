@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,14 +106,21 @@ def preset_settings(preset: str | None) -> dict[str, PresetValue]:
 
 
 def _require_base(settings: AugmentSettings, method: str) -> None:
-    """Refuse a base that is not there before anything is read; a method without its extra says so itself."""
+    """Refuse a base that is not there, or that transformers is missing for, before anything is read. The embedded
+    model of `gpt2` is one of transformers, too.
+    """
     from builder.augment.catalogue import relevant_settings
 
-    for key, base in relevant_settings(settings, method).items():
-        if (key.endswith(".base") or key == "fluency") and base not in ("", "embedded") and find_spec("transformers"):
-            from builder.learning.hub import require_base
+    values = relevant_settings(settings, method)
+    values |= relevant_settings(settings, str(values.get(f"{method}.backend", method)))  # of a filter
+    for key, base in values.items():
+        named = (key.endswith(".base") or key == "fluency") and base not in ("", "embedded")
+        if named or key == "gpt2.base":
+            from builder.learning.hub import require_base, require_transformers
 
-            require_base(str(base), key)
+            require_transformers("augment")
+            if named:
+                require_base(str(base), key)
 
 
 def _release(release: Path, chosen: dict[str, Any], options: Mapping[str, Any]) -> None:

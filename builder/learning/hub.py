@@ -15,6 +15,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -92,13 +93,27 @@ _KINDS = {
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 
+def require_transformers(extra: str = "paper") -> None:
+    """ModelError, without loading anything, where transformers is missing.
+
+    Args:
+        extra: the extra that brings it to the caller.
+    """
+    if find_spec("transformers") is None:
+        raise _missing("transformers", extra)
+
+
+def _missing(name: str | None, extra: str) -> ModelError:
+    return ModelError(f"this model needs {name}", fix=install_command(extra))
+
+
 @contextmanager
 def quiet() -> Iterator[None]:
     """No log lines and no progress bars of transformers; both are as before at the end."""
     try:
         from transformers.utils import logging
     except ModuleNotFoundError as error:
-        raise ModelError(f"this model needs {error.name}", fix=install_command("paper")) from error
+        raise _missing(error.name, "paper") from error
     before, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
@@ -273,8 +288,11 @@ def load_network(auto: str, source: str, *, wanted: str, optional: tuple[str, ..
     return network.eval()
 
 
-def load_model(source: str, kind: str, optional: tuple[str, ...] = ()) -> tuple[Any, Any]:
-    """Network and tokenizer of a kind, whole but for weights named in `optional`; ModelError for another kind."""
+def load_model(source: str, kind: str, optional: tuple[str, ...] = (), extra: str = "paper") -> tuple[Any, Any]:
+    """Network and tokenizer of a kind, whole but for weights named in `optional`; ModelError for another kind, and
+    where transformers is missing: `extra` brings it.
+    """
+    require_transformers(extra)
     require_kind(source, kind)
     auto, called, example, marks = _KINDS[kind]
     tokenizer = load_tokenizer(source)
@@ -286,10 +304,11 @@ def load_model(source: str, kind: str, optional: tuple[str, ...] = ()) -> tuple[
     return load_network(auto, source, wanted=example, optional=optional), tokenizer
 
 
-def make_network(auto: str, config: Any, source: str) -> Any:
+def make_network(auto: str, config: Any, source: str, extra: str = "paper") -> Any:
     """A new network of the class `auto` as a configuration, or its settings, describe it; ModelError where they
-    describe none. On the device `meta` it has shapes and no numbers.
+    describe none. On the device `meta` it has shapes and no numbers. `extra` is as in `load_model`.
     """
+    require_transformers(extra)
     with quiet():
         import transformers
 

@@ -269,15 +269,24 @@ def _copy_record(workdir: Path, copy: Path) -> Path:
 
 
 def _read_record(workdir: Path) -> tuple[list[str], int]:
-    """The rules that an older version switched off by labels, and how many reviews taught."""
+    """The rules that an older version switched off by labels, and how many reviews taught. WorkdirError where it is no
+    such record: the names become paths of files that are deleted.
+    """
     path = workdir / RECORD
     if not path.is_file():
         return [], 0
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        return [str(name) for name in record.get("rules", ())], int(record["labels"])
-    except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
+        names, reviews = record.get("rules", []), int(record["labels"])
+        if not isinstance(names, list) or not all(map(_names_rule, names)):
+            raise ValueError("`rules` is no list of names of rules")
+        return names, reviews
+    except (ValueError, KeyError, AttributeError, TypeError, OverflowError, RecursionError) as error:
         raise WorkdirError(f"not readable: {error!r}", where=str(path), fix="delete it, and teach again") from error
+
+
+def _names_rule(name: object) -> bool:
+    return isinstance(name, str) and name.isprintable() and not {"/", "\\"} & set(name)
 
 
 Json = dict[str, Any]

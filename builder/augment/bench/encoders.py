@@ -59,7 +59,7 @@ class PretrainedEncoder(nn.Module):
 
 def load(source: str, longest: int, with_head: bool = False) -> PretrainedEncoder:
     """Encoder and tokenizer of a hub name or folder; ModelError where it is none, or not whole."""
-    model, tokenizer = load_model(source, MASKED if with_head else ENCODER, ("pooler",))
+    model, tokenizer = load_model(source, MASKED if with_head else ENCODER, ("pooler",), "augment")
     most = int(getattr(model.config, "max_position_embeddings", 0) or MOST)
     room = most - MOST_ASPECT - 6  # marks, and the places that RoBERTa keeps for itself
     if with_head:

@@ -65,7 +65,7 @@ class Translator:
 
 def load_translator(source: str, threads: int, device: str) -> Translator:
     """A model of a hub or folder; ModelError where it is no encoder-decoder, or not whole."""
-    network, tokenizer = load_model(source, SEQ2SEQ)
+    network, tokenizer = load_model(source, SEQ2SEQ, extra="augment")
     return Translator(network.to(choose(device)), tokenizer, tensor_digest(dict(network.named_parameters())), threads)
 
 

@@ -1,4 +1,4 @@
-"""A surrogate on a masked language model of a hub or folder (extra `paper`), and its pseudo-perplexity.
+"""A surrogate on a masked language model of a hub or folder (extra `augment`), and its pseudo-perplexity.
 
 Equation 2 of BoostAug is meant literally: every token is masked in turn. The surrogate is a classifier of the bench,
 fine-tuned on the fold with both heads; the language modelling head is the checkpoint's own, so that perplexity speaks

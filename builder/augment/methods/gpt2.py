@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from builder.augment.candidates import Edit, Mark, Rewrite, Sentence
-from builder.augment.method_settings import Gpt2Settings, describe_settings, sign_method
+from builder.augment.method_settings import HEADS, Gpt2Settings, describe_settings, sign_method
 from builder.augment.methods.replacing import unit_inventory
 from builder.augment.nets import bases
 from builder.augment.nets.beam import Beams, SearchRows, SearchRules, banned, in_batches, search, settled
@@ -86,11 +86,11 @@ class Causal(nn.Module):
 def embedded(size: int, width: int, layers: int, seed: int) -> Causal:
     """A small GPT-2, untrained; the same seed gives the same weights."""
     shape = {
-        "model_type": "gpt2", "vocab_size": size, "n_positions": 512, "n_embd": width, "n_layer": layers, "n_head": 4,
-        "bos_token_id": BOS, "eos_token_id": EOS, "attn_pdrop": 0.0, "initializer_range": 0.05,
+        "model_type": "gpt2", "vocab_size": size, "n_positions": 512, "n_embd": width, "n_layer": layers,
+        "n_head": HEADS, "bos_token_id": BOS, "eos_token_id": EOS, "attn_pdrop": 0.0, "initializer_range": 0.05,
     }  # fmt: skip
     with scope(1, seed):
-        network = hub.make_network("AutoModelForCausalLM", shape, "embedded")
+        network = hub.make_network("AutoModelForCausalLM", shape, "embedded", "augment")
         begun(network)
     return Causal(network)
 

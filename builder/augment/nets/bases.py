@@ -140,5 +140,5 @@ def _marks(tokenizer: Any, size: int) -> tuple[int, ...]:
 
 def load(source: str, kind: str, new_head: bool = False) -> tuple[Any, HubInventory]:
     """A network with the `Inventory` of its tokens; `new_head`: the head of a masked one may be missing."""
-    network, tokenizer = hub.load_model(source, kind, _HEADS if new_head else ())
+    network, tokenizer = hub.load_model(source, kind, _HEADS if new_head else (), "augment")
     return network, inventory(network, tokenizer, source, kind != hub.CAUSAL)

@@ -11,9 +11,10 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from builder.core.errors import InputError, ModelError
-from builder.core.files import Kept, parse_json
+from builder.core.files import Kept, digest_file, parse_json
 from builder.learning.task import Progress
 from builder.models.paper.fine_tuning import fine_tune, fingerprint, make_pairs, save_base
 from builder.models.paper.generate import write
@@ -113,14 +114,25 @@ def pretrain(
     pairs, cut = make_pairs(base, [(example.id, example.text, example.answers[0]) for example in train], config)
     score = ExactMatch(base.without_network(), config, tuple(valid))
     kept, unique = out.with_name(f"{out.name}.training"), fingerprint(base, pairs, config, seed)
-    done = Kept(kept).find(unique, slot="done") if (out / "config.json").is_file() else None
-    if done is None:
+    done = Kept(kept).find(unique, slot="done")
+    if done is None or not _lies_there(out, done):
         trained = fine_tune(base, pairs, score, config, seed, kept, progress)
         save_base(base, out)
-        done = Kept(kept).put(unique, {"score": trained.score, "epoch": trained.epoch}, slot="done")
+        written = {path.name: digest_file(path) for path in out.iterdir() if path.is_file()}
+        facts = {"score": trained.score, "epoch": trained.epoch, "files": written}
+        done = Kept(kept).put(unique, facts, slot="done")
     for path in kept.glob("*.safetensors"):  # several times the model
         path.unlink()
     return Pretrained(len(train), len(valid), unanswered, done["score"], done["epoch"], cut)
+
+
+def _lies_there(out: Path, done: dict[str, Any]) -> bool:
+    """Whether the model of a record lies in `out` as it was written. Records of 0.12.0 have no digests: there a
+    configuration and weights must do.
+    """
+    if "files" not in done:
+        return (out / "config.json").is_file() and any(out.glob("*.safetensors"))
+    return all((out / name).is_file() and digest_file(out / name) == digest for name, digest in done["files"].items())
 
 
 def _held_out(name: str, seed: int) -> bool:
