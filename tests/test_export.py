@@ -261,8 +261,8 @@ def test_answers_that_cannot_be_read_are_named_by_their_line(tmp_path: Path, row
 
 def test_a_file_of_answers_that_is_missing_or_no_utf_8_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes(b"\xa4\xa4")
-    for name in ("none", "latin"):
-        with pytest.raises(InputError, match=f"{name}: cannot be read: "):
+    for name, fault in (("none", "cannot be read: "), ("latin", "is not UTF-8; save it as UTF-8")):
+        with pytest.raises(InputError, match=f"{name}: {fault}"):
             answers.load(tmp_path / name).read()
 
 

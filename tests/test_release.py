@@ -22,7 +22,6 @@ from builder.core.errors import ConfigError, ReleaseError
 from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.rules import load_rules
 from builder.pipeline import pipeline
-from builder.pipeline import release_facts as facts_of_release
 from builder.pipeline.builds import Build
 from builder.pipeline.context import Context
 from builder.pipeline.stages import release as stage
@@ -154,7 +153,7 @@ def test_a_version_that_is_asked_for_twice_is_kept(few: Path, tmp_path: Path, mo
     for version in ("1.0.0", ""):
         made = make(few, tmp_path, release__version=version or "1.0.0", release__date="2025-05-05")
         before = made.stat().st_mtime_ns, (made / "SHA256SUMS").read_bytes()
-        monkeypatch.setattr(facts_of_release, "verify", looked := Looked())
+        monkeypatch.setattr(package, "verify", looked := Looked())
         assert make(few, tmp_path, release__version=version) == made
         assert looked.at == [made], "verified once"
         assert before == (made.stat().st_mtime_ns, (made / "SHA256SUMS").read_bytes())
