@@ -136,7 +136,7 @@ def _explain(candidate: _Candidate, kept: Sequence[_Candidate], selection: Selec
     triplet = candidate.triplet
     for other in (one.triplet for one in kept if one.triplet.opinion == triplet.opinion):
         if "rules" in candidate.by and other.polarity == triplet.polarity:
-            return "duplicate", f"with a longer aspect it became one with ({other.aspect.text}, {other.opinion.text})"
+            return "duplicate", f"with other words it became one with ({other.aspect.text}, {other.opinion.text})"
     return _explain_unjudged(candidate, selection)
 
 

@@ -22,7 +22,7 @@ from builder.store.queries import insert, public_id
 from builder.store.triplets import BITS, HASH
 
 Rating = Callable[[float, str, Polarity], float]
-"""The score of a judge, the rule of a triplet ("": the judge alone, or a longer aspect than the rules'), and its
+"""The score of a judge, the rule of a triplet ("": the judge alone, or other words than the rules'), and its
 polarity -> how likely it is right.
 """
 

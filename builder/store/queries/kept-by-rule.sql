@@ -1,5 +1,5 @@
 -- what became of each rule's triplets, by polarity: released, replaced by another in their place, or dropped
--- A replaced triplet has given way to one of the same place, mostly with a longer aspect. Before a release none is decided.
+-- A replaced triplet has given way to one of the same place, mostly with other words. Before a release none is decided.
 SELECT p.rule, t.polarity, count(*) AS found, count(e.triplet) AS released,
        sum(e.triplet IS NULL AND x.reason IN ('replaced', 'duplicate')) AS replaced,
        sum(e.triplet IS NULL AND x.reason NOT IN ('replaced', 'duplicate')) AS dropped,
