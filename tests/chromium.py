@@ -25,6 +25,8 @@ SECONDS = 60.0
 READY = "document.body.dataset.ready === '1' || !document.querySelector('script[src=\"/text.js\"], [src=\"/sign.js\"]')"
 """Pages that people work in say when they are ready."""
 _KEYS = {"Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowRight": 39, "Home": 36, "End": 35, "Tab": 9}
+_LEAVING = "Inspected target navigated or closed", "Execution context was destroyed", "Cannot find context"
+"""What Chromium answers when a page is replaced while an expression is evaluated."""
 BEGIN = """
 import os, sys
 ours = [os.dup(int(place)) for place in sys.argv[1:3]]
@@ -109,11 +111,19 @@ class Browser:
         return answer["result"].get("value")
 
     def wait(self, condition: str) -> None:
-        """Until an expression of the page is true."""
+        """Until an expression of the page is true. A page that leaves for another while it is asked is asked again."""
         until = time.monotonic() + SECONDS
-        while not self.run(condition):
-            assert time.monotonic() < until, (condition, self.text())
+        while not self._holds(condition):
+            assert time.monotonic() < until, condition
             time.sleep(0.01)
+
+    def _holds(self, condition: str) -> bool:
+        try:
+            return bool(self.run(condition))
+        except AssertionError as error:
+            if not any(words in str(error) for words in _LEAVING):
+                raise
+            return False
 
     @contextmanager
     def loading(self) -> Iterator[None]:
