@@ -14,21 +14,17 @@ from builder import Extractor
 from builder.core.errors import ResourceError
 from builder.core.records import Token, Triplet
 from builder.engine import Doc, RuleEngine, make_engine
-from builder.engine.described.mentions import (
+from builder.engine.constituents import Constituent, Phrase
+from builder.engine.described import (
+    DescribedLexicons,
     DescribedWords,
-    Mention,
-    MentionLexicons,
-    choose_steps,
-    find_node,
-    split_name,
-)
-from builder.engine.described.pairs import (
     add_attributes,
     add_conjuncts,
+    choose_steps,
     classify,
     find_negators,
-    find_neighbours,
     pair_by_shortest_path,
+    split_name,
 )
 from builder.engine.pairing import Tree
 from builder.language.lexicon.resources import OpinionEntry
@@ -41,8 +37,8 @@ FIGURE = "炸醬麵相當好吃，醬的份量也很多，可惜店員卻令人�
 
 
 @cache
-def lexicons() -> MentionLexicons:
-    return MentionLexicons(reader().lexicon, DISHES)
+def lexicons() -> DescribedLexicons:
+    return DescribedLexicons(reader().lexicon, DISHES)
 
 
 @cache
@@ -64,11 +60,11 @@ def make_tree(words: str) -> tuple[str, Tree]:
     return text, Tree(tokens)
 
 
-def mention(text: str, tokens: Sequence[Token], word: str) -> Mention:
+def mention(text: str, tokens: Tree, word: str) -> Constituent:
     start = text.index(word)
     first = next(i for i, token in enumerate(tokens) if token.start == start)
     last = next(i for i, token in enumerate(tokens) if token.end == start + len(word))
-    return Mention(start, start + len(word), word, first, last, find_node(tokens, first, last))
+    return tokens.make_item(text, range(first, last + 1))
 
 
 def make_words(text: str, tokens: Tree, opinions: Sequence[str], aspects: Sequence[str]) -> DescribedWords:
@@ -120,7 +116,7 @@ def test_an_adverb_is_no_opinion_though_the_lexicon_has_the_word() -> None:
 def test_an_entry_of_several_words_is_one_opinion_whose_node_leads_out_of_it() -> None:
     text, tokens = make_tree("服務/NOUN/2/nsubj 令人/VERB/2/cop 失望/ADJ/-1/root")
     (opinion,) = lexicons().read(text, tokens).opinions
-    assert (opinion.word, opinion.node) == ("令人失望", 2)
+    assert (opinion.word, opinion.last) == ("令人失望", 2)
 
 
 # ---- 3.2.2 aspect lexicon
@@ -193,9 +189,9 @@ def test_a_wide_tree_is_paired_in_time() -> None:
     size = 10_000
     tokens = [Token(i, i + 1, "ADJ", 0 if i else -1, "conj") for i in range(size + 2)]
     tokens.append(Token(size + 2, size + 3, "NOUN", size + 1, "nsubj"))
-    opinions = [Mention(i, i + 1, "好", i, i, i) for i in range(1, size + 1)]
-    aspect = Mention(size + 2, size + 3, "麵", size + 2, size + 2, size + 2)
-    words = DescribedWords("好" * (size + 2) + "麵", Tree(tokens), opinions, [aspect])
+    text, tree = "好" * (size + 2) + "麵", Tree(tokens)
+    opinions = [tree.make_item(text, range(i, i + 1)) for i in range(1, size + 1)]
+    words = DescribedWords(text, tree, opinions, [tree.make_item(text, range(size + 2, size + 3))])
     begun = time.process_time()
     pairs = pair_by_shortest_path(words, [0] * len(tokens))
     assert time.process_time() - begun < 5
@@ -237,7 +233,7 @@ def test_an_aspect_with_its_attribute_is_written_as_the_paper_writes_it() -> Non
 
 def test_neighbours_are_the_heads_and_dependents_outside_the_word() -> None:
     text, tokens = make_tree("服務/NOUN/2/nsubj 令人/VERB/2/cop 失望/ADJ/4/dep 的/PART/2/mark 店/NOUN/-1/root")
-    found = list(find_neighbours(tokens, mention(text, tokens, "令人失望")))
+    found = list(tokens.find_neighbours(mention(text, tokens, "令人失望")))
     assert found == [(0, "nsubj"), (3, "mark"), (4, "dep")]
 
 
@@ -249,8 +245,8 @@ def test_neighbours_are_the_heads_and_dependents_outside_the_word() -> None:
     [(8.0, False, 8.0), (5.0, False, 5.0), (8.0, True, 2.0), (2.5, True, 7.5), (5.0, True, 5.0), (10.0, True, 1.0)],
 )
 def test_a_negation_mirrors_the_valence_at_5(valence: float, negated: bool, polarity: float) -> None:
-    opinion = Mention(0, 1, "好", 0, 0, 0, OpinionEntry("好", "eval.good", valence, "mine.tsv:1"))
-    assert classify(opinion, [(0, "neg")] if negated else [])[0] == polarity
+    phrase = Phrase((0, 1), OpinionEntry("好", "eval.good", valence, "mine.tsv:1"))
+    assert classify(phrase, ["neg"] if negated else [])[0] == polarity
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from typing import Protocol
 from builder.core.records import Triplet
 from builder.core.settings import Convention
 from builder.engine.compiled import check_rules
-from builder.engine.described.system import DescribedEngine
+from builder.engine.constituents import Doc
+from builder.engine.described import DescribedEngine
 from builder.engine.engine import Engine
 from builder.engine.matching import Refusal
-from builder.engine.reading import Doc
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.rules import Rule
 

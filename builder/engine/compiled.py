@@ -17,10 +17,9 @@ from typing import TypeVar, cast
 
 from builder.core.errors import ResourceError
 from builder.core.settings import Convention
-from builder.engine import pairing
+from builder.engine import described, pairing
 from builder.engine.constituents import Pairer
 from builder.engine.deciding import Decision, DecisionRule
-from builder.engine.described import mentions
 from builder.engine.functions import load_functions
 from builder.engine.matching import DenialRule, Matcher, ReadingRule, RefusalRule, WordsRule
 from builder.engine.params import NoParams, Params, in_force, read_params
@@ -147,7 +146,7 @@ DECLARED: Mapping[str, type] = {
     FUNCTION: NoParams,
     "decision": DecisionRule,
     "vocabulary": VocabularyRule,
-    mentions.KIND: mentions.StepRule,
+    described.KIND: described.StepRule,
 }
 """Kind of a rule -> its parameters, for the kinds that do not pair; those that do declare theirs in `pairing` and
 `carrying`.

@@ -7,11 +7,28 @@ is one aspect. A `Scene` is the question put to a pairing rule, an `AspectChoice
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from builder.core.records import Span, Token
 from builder.engine.symbols import BLOCKED
 from builder.language.lexicon.resources import OpinionEntry
+from builder.reviews.text import Clause
+from builder.reviews.text import clauses as find_clauses
+
+
+@dataclass(frozen=True, slots=True)
+class Doc:
+    """A view's text with its tokens and clauses."""
+
+    text: str
+    tokens: Sequence[Token]
+    clauses: Sequence[Clause]
+
+    @classmethod
+    def of(cls, text: str, tokens: Sequence[Token]) -> Doc:
+        """The document of a view's text and its tokens; its clauses are found here."""
+        return cls(text, tokens, find_clauses(text))
 
 
 class Phrase(NamedTuple):

@@ -16,14 +16,25 @@ from builder.core.edges import shared
 from builder.core.records import VALENCES, ReadWord, Reasons, Triplet, polarity_of
 from builder.core.settings import Convention
 from builder.engine.compiled import Compiled
-from builder.engine.constituents import AspectChoice, Constituent, Earlier, Pairer, Phrase, Scene, Term, Topic, Weighed
+from builder.engine.constituents import (
+    AspectChoice,
+    Constituent,
+    Doc,
+    Earlier,
+    Pairer,
+    Phrase,
+    Scene,
+    Term,
+    Topic,
+    Weighed,
+)
 from builder.engine.coordination import add_coordinated, add_listed, find_singled, keep_kind, open_list
 from builder.engine.deciding import rank_candidates, weigh_candidates
 from builder.engine.functions import Labelled, label_clause
 from builder.engine.matching import Refusal
 from builder.engine.pairing import PatternPairer, dependency_path, last_core_token
-from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence
-from builder.engine.reading import Doc, ReadClause, read_clauses
+from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence, read_aspect
+from builder.engine.reading import ReadClause, read_clauses
 from builder.engine.symbols import ASPECT, CURRENT, DE, OPINION
 from builder.engine.topics import next_topic, resume_list
 from builder.engine.weighing import (
@@ -329,7 +340,7 @@ class Engine:
             rules=(rule,),
             reasons=replace(
                 reasons,
-                aspect=self._read_aspect(aspect),
+                aspect=read_aspect(aspect, self._lexicon.aspects),
                 negators=tuple([doc.text[start:end] for start, end in phrase.negators]),
                 pairing=pairing.detail,
                 candidates=candidates,
@@ -337,8 +348,3 @@ class Engine:
                 path=None if steps is None else tuple(steps),
             ),
         )
-
-    def _read_aspect(self, aspect: Constituent) -> ReadWord:
-        """An aspect with its class and, if a lexicon holds it, the line there."""
-        entry = self._lexicon.aspects.get(aspect.word.lower())
-        return ReadWord(aspect.word, aspect.own_term.cls or None, entry.where if entry else None)

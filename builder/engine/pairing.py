@@ -11,7 +11,8 @@ the tokens of a text with their heads. Out: the relations on the way, or None wh
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from operator import itemgetter
@@ -20,7 +21,7 @@ from builder.core.records import Token
 from builder.engine.carrying import ThingOfCompanion, pair_back, pair_carried
 from builder.engine.constituents import GENERIC, AspectChoice, Constituent, Pairer, Scene, Term
 from builder.engine.params import read_params
-from builder.engine.symbols import ASPECT, compile_pattern, spell_symbols
+from builder.engine.symbols import ASPECT, OTHER, compile_pattern, spell_symbols
 from builder.language.lexicon.rules import Rule
 
 # ---- Paths in the dependency tree
@@ -38,6 +39,27 @@ class Tree(tuple[Token, ...]):
                 children[token.head].append(number)
         return children
 
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [token.start for token in self]
+
+    def make_item(self, text: str, run: range) -> Constituent:
+        """The word of some tokens. Its `last` one stands for it in the tree: the last whose head lies outside."""
+        start, end = self[run[0]].start, self[run[-1]].end
+        node = next((token for token in reversed(run[1:]) if self[token].head not in run), run[0])
+        return Constituent(start, end, OTHER, text[start:end], node)
+
+    def find_tokens(self, item: Constituent) -> range:
+        """The tokens of a word."""
+        return range(bisect_left(self._starts, item.start), bisect_left(self._starts, item.end))
+
+    def find_neighbours(self, item: Constituent) -> Iterator[tuple[int, str]]:
+        """The tokens next to a word in the tree, in text order, each with the relation of the arc between."""
+        inside, head = self.find_tokens(item), self[item.last].head
+        neighbours = {head, *(child for token in inside for child in self.children[token])}
+        for number in sorted(neighbours.difference(inside, (-1,))):
+            yield number, self[item.last if number == head else number].rel
+
 
 def last_core_token(tokens: Sequence[Token], opinion: Constituent) -> int:
     """The token on which an opinion's core ends."""
@@ -47,25 +69,36 @@ def last_core_token(tokens: Sequence[Token], opinion: Constituent) -> int:
     return last
 
 
-def dependency_path(tokens: Sequence[Token], source: int, target: int) -> list[str] | None:
-    """Relations from source up to the common ancestor and down to target; None if they stand in different trees."""
+DEEPEST = 50
+"""Arcs of either end that are followed in a search: trees of reviews are not so deep, and others cost no more."""
+
+
+def dependency_path(tokens: Sequence[Token], source: int, target: int, deepest: int | None = None) -> list[str] | None:
+    """Relations from source up to the common ancestor and down to target; None if they stand in different trees, or the
+    ancestor is more than `deepest` arcs above one of them.
+    """
     above: dict[int, int] = {}
     steps: list[str] = []
     node = source
-    while node >= 0 and node not in above:
+    while node >= 0 and node not in above and (deepest is None or len(steps) <= deepest):
         above[node] = len(steps)
         steps.append("↑" + tokens[node].rel)
         node = tokens[node].head
     down: list[str] = []
     seen: set[int] = set()
     node = target
-    while node >= 0 and node not in seen:
+    while node >= 0 and node not in seen and (deepest is None or len(down) <= deepest):
         if node in above:
             return steps[: above[node]] + down[::-1]
         seen.add(node)
         down.append("↓" + tokens[node].rel)
         node = tokens[node].head
     return None
+
+
+def measure_gap(opinion: Constituent, aspect: Constituent) -> int:
+    """How many characters stand between the two."""
+    return max(opinion.start - aspect.end, aspect.start - opinion.end)
 
 
 # ---- Kinds of pairing rules
@@ -155,7 +188,7 @@ class ShortestPath:
                 continue
             steps = dependency_path(scene.tokens, item.last, core)
             if steps is not None and len(steps) <= self.longest:
-                paths.append((len(steps), max(opinion.start - item.end, item.start - opinion.end), item))
+                paths.append((len(steps), measure_gap(opinion, item), item))
         steps_of_best, _, best = min(paths, key=itemgetter(0, 1), default=(0, 0, None))
         return best and AspectChoice((best,), f"{steps_of_best} steps, the fewest in the clause")
 

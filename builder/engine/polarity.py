@@ -6,12 +6,12 @@ turns positive to negative, negative to positive and neutral to negative.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.core.records import ReadWord, Reasons, Step
-from builder.engine.constituents import Phrase, Term
-from builder.language.lexicon.resources import Lexicon, OpinionEntry
+from builder.engine.constituents import Constituent, Phrase, Term
+from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
 
 NEUTRAL, NEGATED_NEUTRAL, LACK = 5.0, 4.0, 3.0
 CONTEXT_ONLY = "context.only"
@@ -118,6 +118,12 @@ def find_context_row(word: str, term: Term, aspect: str, lexicon: Lexicon) -> tu
             if best is None or rank > best[0]:
                 best = rank, target, value
     return None if best is None else best[1:]
+
+
+def read_aspect(aspect: Constituent, entries: Mapping[str, AspectEntry]) -> ReadWord:
+    """An aspect with its class and, if a lexicon holds it, the line there."""
+    entry = entries.get(aspect.word.lower())
+    return ReadWord(aspect.word, (aspect.term and aspect.term.cls) or None, entry.where if entry else None)
 
 
 def read_opinion(entry: OpinionEntry) -> ReadWord:

@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from builder.core.records import Token
 from builder.engine.codes import add_sizes, name_codes
 from builder.engine.compiled import Compiled
-from builder.engine.constituents import Constituent
+from builder.engine.constituents import Constituent, Doc
 from builder.engine.matching import Refusal
 from builder.engine.polarity import CONTEXT_ONLY
 from builder.engine.symbols import JUDGING
@@ -66,20 +65,6 @@ BRACKETS = re.compile("[(（][^()（）]{1,60}[)）]")
 """What stands in brackets, with them."""
 MEASURED = ("size", CONTEXT_ONLY)
 """Categories of words that in brackets only say which size or kind was ordered."""
-
-
-@dataclass(frozen=True, slots=True)
-class Doc:
-    """A view's text with its tokens and clauses."""
-
-    text: str
-    tokens: Sequence[Token]
-    clauses: Sequence[Clause]
-
-    @classmethod
-    def of(cls, text: str, tokens: Sequence[Token]) -> Doc:
-        """The document of a view's text and its tokens; its clauses are found here."""
-        return cls(text, tokens, find_clauses(text))
 
 
 class ReadClause(NamedTuple):

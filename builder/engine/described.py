@@ -1,0 +1,392 @@
+"""Convention `described`: the rule system of section 3.2 of Lu et al. (2024), step by step.
+
+In: `Doc`s. Out: triplets with their reasons, in the form that the other conventions give. Words of the two lexicons are
+the sets O and A of the paper (3.2.1, 3.2.2), the dependency tree pairs them and expands the pairs (3.2.3), and negators
+in the tree turn their polarity (3.2.4). The `last` token of a constituent is the one that stands for it in the tree.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import NamedTuple
+
+from builder.core.errors import ResourceError
+from builder.core.records import Element, Reasons, Triplet, polarity_of
+from builder.engine.constituents import Constituent, Doc, Phrase, Term
+from builder.engine.matching import Refusal
+from builder.engine.pairing import DEEPEST, Tree, dependency_path, measure_gap
+from builder.engine.params import in_force, read_params
+from builder.engine.polarity import CONTEXT_ONLY, read_aspect, read_opinion
+from builder.engine.symbols import ASPECT, NOUN, OPINION, SYMBOL_OF_TAG
+from builder.engine.units import MAX_WORD, cut_into_fewest, lower_case
+from builder.engine.weighing import Read, make_core, make_element, weigh
+from builder.language.lexicon.resources import AspectEntry, Lexicon
+from builder.language.lexicon.rules import Rule
+
+# ---- The steps as rules
+
+KIND = "described"
+PATH, CONJUNCTION, ATTRIBUTE = "described-path", "described-conjunction", "described-attribute"
+"""Rules that make triplets, by name. The last two may be switched off."""
+_NEEDED = ("described-opinions", "described-aspects", PATH, "described-polarity")
+
+
+@dataclass(frozen=True, slots=True)
+class StepRule:
+    """Parameters of a rule of kind `described`, a step of section 3.2, which its name tells.
+
+    `dishes`: prefixes of the classes whose names add their parts to the lexicon. `composed`: prefixes of the classes
+    whose entries of several words (餐點口感) are left to the attributes of 3.2.3.
+    """
+
+    dishes: tuple[str, ...] = ()
+    composed: tuple[str, ...] = ()
+
+
+def choose_steps(rules: Sequence[Rule]) -> dict[str, StepRule]:
+    """The steps in force, by name. ResourceError names one that is missing."""
+    own = (rule for rule in rules if rule.kind == KIND and in_force(rule, "described"))
+    steps = {rule.name: read_params(rule, StepRule) for rule in own}
+    for name in _NEEDED:
+        if name not in steps:
+            message = f"convention described has no rule {name}"
+            raise ResourceError(message, where="rules/", fix="keep the steps of section 3.2")
+    return steps
+
+
+# ---- Words of the lexicons (sections 3.2.1, 3.2.2)
+
+_FUNCTION_TAGS = frozenset(
+    ["ADV", "AUX", "PART", "ADP", "CONJ", "CCONJ", "SCONJ", "PRON", "DET", "INTJ", "PUNCT", "SPACE"]
+)
+"""Parts of speech that are no opinions, whatever the word is (特別 before 好吃)."""
+_SHORTEST = 2
+"""Characters of a part of a name at least."""
+
+
+class DescribedWords:
+    """What the lexicons find in a text in lower case, in text order."""
+
+    def __init__(
+        self, text: str, tokens: Tree, opinions: Sequence[Constituent], aspects: Sequence[Constituent]
+    ) -> None:
+        self.text, self.tokens, self.opinions, self.aspects = text, tokens, opinions, aspects
+        self._aspect_at = {token: item for item in aspects for token in tokens.find_tokens(item)}
+        self._judging = {token for item in opinions for token in tokens.find_tokens(item)}
+
+    def name_token(self, token: int) -> Constituent:
+        """The aspect that a token belongs to, or the token as one that no lexicon holds."""
+        return self._aspect_at.get(token) or self.tokens.make_item(self.text, range(token, token + 1))
+
+    def find_nouns(self, aspect: Constituent) -> Iterator[tuple[int, str]]:
+        """The neighbours of an aspect that are nouns and no opinions, each with the relation of the arc between."""
+        for token, relation in self.tokens.find_neighbours(aspect):
+            if token not in self._judging and SYMBOL_OF_TAG.get(self.tokens[token].pos) == NOUN:
+                yield token, relation
+
+
+class DescribedLexicons:
+    """The two lexicons of the described system; `step`: that of aspects.
+
+    All words of a semantic category have the valence of the category (section 3.2.1). Words without a valence of their
+    own (重, 近) are left out: the section knows no context. The parts of segmented names are aspects too (3.2.2).
+    """
+
+    def __init__(self, lexicon: Lexicon, step: StepRule) -> None:
+        self.opinions = {word: own for word, own in lexicon.opinions.items() if own.category != CONTEXT_ONLY}
+        self.aspects = dict(lexicon.aspects)
+        for name, entry in lexicon.aspects.items():
+            for part in split_name(name, lexicon) if entry.cls.startswith(step.dishes) else ():
+                self.aspects.setdefault(part, AspectEntry(part, entry.cls, entry.where))
+        self._composed = frozenset(word for word, entry in self.aspects.items() if entry.cls.startswith(step.composed))
+        self._longest = min(max(map(len, (*self.opinions, *self.aspects)), default=1), MAX_WORD)
+
+    def read(self, text: str, tokens: Tree) -> DescribedWords:
+        """The segmented words that match an entry. A word of both lexicons is an opinion where it is no noun."""
+        opinions = [
+            item._replace(symbol=OPINION, phrase=Phrase((item.start, item.end), self.opinions[item.word]))
+            for item in self._match(text, tokens, self.opinions)
+            if tokens[item.last].pos not in _FUNCTION_TAGS
+            and not (item.word in self.aspects and SYMBOL_OF_TAG.get(tokens[item.last].pos) == NOUN)
+        ]
+        taken = {token for item in opinions for token in tokens.find_tokens(item)}
+        aspects = [
+            item._replace(symbol=ASPECT, term=Term(self.aspects[item.word].cls))
+            for item in self._match(text, tokens, self.aspects, taken)
+        ]
+        return DescribedWords(text, tokens, opinions, aspects)
+
+    def _match(
+        self, text: str, tokens: Tree, entries: Mapping[str, object], taken: Container[int] = ()
+    ) -> Iterator[Constituent]:
+        """The longest entries over the edges of words, from the left: an entry of several words (令人 失望) is one."""
+        i = 0
+        while i < len(tokens):
+            stop, j = i, i
+            while j < len(tokens) and j not in taken and tokens[j].end - tokens[i].start <= self._longest:
+                if j > i and tokens[j].start != tokens[j - 1].end:
+                    break
+                word = text[tokens[i].start : tokens[j].end]
+                if word in entries and (j == i or word not in self._composed):
+                    stop = j + 1
+                j += 1
+            if stop > i:
+                yield tokens.make_item(text, range(i, stop))
+            i = max(i + 1, stop)
+
+
+def split_name(name: str, lexicon: Lexicon) -> tuple[str, ...]:
+    """The parts of a segmented dish name that are names themselves (section 3.2.2): 松阪豬 and 炒飯 of 松阪豬炒飯.
+
+    How it is cooked (紅燒) is no name; words that are opinions or known to name nothing add nothing.
+    """
+    return tuple(
+        part
+        for part in cut_into_fewest(name, lambda part: part != name and _is_part(part, lexicon))
+        if len(part) >= _SHORTEST
+        and (part in lexicon.aspects or lexicon.morphemes.get(part) == "noun")
+        and part not in lexicon.opinions
+        and part not in lexicon.not_aspects
+    )
+
+
+def _is_part(word: str, lexicon: Lexicon) -> bool:
+    """Whether a name may be made of a word."""
+    return word in lexicon.aspects or lexicon.morphemes.get(word, "use") != "use" or word in lexicon.opinions
+
+
+# ---- Pairs in the dependency tree (section 3.2.3)
+
+_CONJUNCTION = "conj"
+_MODIFYING = ("amod", "nmod")
+"""Arcs of a noun that modifies another: amod of the paper, nmod in UD v1."""
+_ASSOCIATIVE, _MARKS = ("assmod", "nmod:assmod", "det"), ("assm", "case:dec")
+"""Arcs of a noun before 的, and of the 的 below it: those of the paper, and of UD v1."""
+_NEAREST = 40
+"""Aspects on either side of an opinion that are looked at: a sentence that names hundreds costs no more."""
+
+
+class PathPair(NamedTuple):
+    """An aspect with its attributes and an opinion; `path` are the arcs between them.
+
+    `detail` says why they are paired. `conjunct_of`: the aspect over whose `conj` arc this one came in.
+    """
+
+    aspect: Constituent
+    opinion: Constituent
+    path: tuple[str, ...]
+    detail: str
+    conjunct_of: Constituent | None = None
+    attributes: tuple[Constituent, ...] = ()
+
+
+def pair_by_shortest_path(words: DescribedWords, sentence_of: Sequence[int]) -> list[PathPair]:
+    """Shortest path (section 3.2.3): each opinion with the aspect of its sentence that is closest in the tree.
+
+    Of two that are as close in the tree, the one fewer characters away counts, then the first. An opinion in a tree
+    without any aspect has none.
+    """
+    aspects_of: dict[int, list[Constituent]] = {}
+    for aspect in words.aspects:
+        aspects_of.setdefault(sentence_of[aspect.last], []).append(aspect)
+    out = []
+    for opinion in words.opinions:
+        aspects = aspects_of.get(sentence_of[opinion.last], [])
+        at = bisect_left(aspects, opinion.start, key=attrgetter("start"))
+        around = aspects[max(0, at - _NEAREST) : at + _NEAREST]
+        ways = [(dependency_path(words.tokens, aspect.last, opinion.last, DEEPEST), aspect) for aspect in around]
+        paths = [(len(path), measure_gap(opinion, aspect), aspect, path) for path, aspect in ways if path is not None]
+        if paths:
+            length, _, aspect, path = min(paths)
+            noun = "arc" if length == 1 else "arcs"
+            detail = f"{length} {noun}, the shortest path of {len(paths)} in the sentence"
+            out.append(PathPair(aspect, opinion, tuple(path), detail))
+    return out
+
+
+def add_conjuncts(pairs: Sequence[PathPair], words: DescribedWords) -> list[PathPair]:
+    """Conjunction detection (section 3.2.3): what a `conj` arc joins to an aspect shares its opinion.
+
+    Pairs that come in are looked at in their turn, so that the third of three aspects is reached from the second.
+    """
+    out = list(pairs)
+    known = {(pair.aspect.last, pair.opinion.last) for pair in pairs}
+    for pair in out:  # grows while it runs
+        for token, relation in words.find_nouns(pair.aspect):
+            conjunct = words.name_token(token)
+            if relation != _CONJUNCTION or (conjunct.last, pair.opinion.last) in known:
+                continue
+            known.add((conjunct.last, pair.opinion.last))
+            path = tuple(dependency_path(words.tokens, conjunct.last, pair.opinion.last) or ())
+            detail = f"{conjunct.word} {relation} {pair.aspect.word}"
+            out.append(PathPair(conjunct, pair.opinion, path, detail, conjunct_of=pair.aspect))
+    return out
+
+
+def add_attributes(pair: PathPair, words: DescribedWords) -> PathPair:
+    """Attribute detection (section 3.2.3): `assmod` and nominal `amod` neighbours join the aspect (肉的份量)."""
+    tokens, attributes, inside = words.tokens, [], words.tokens.find_tokens(pair.aspect)
+    for token, relation in words.find_nouns(pair.aspect):
+        dependent = token if tokens[token].head in inside else pair.aspect.last
+        associative = relation in _ASSOCIATIVE and _find_mark(tokens, dependent) is not None
+        if associative or relation in _MODIFYING:
+            attributes.append(words.name_token(token))
+    return pair._replace(attributes=tuple(attributes)) if attributes else pair
+
+
+def _find_mark(tokens: Tree, dependent: int) -> int | None:
+    """The 的 of a dependent, if it has one."""
+    return next((i for i in tokens.children[dependent] if i > dependent and tokens[i].rel in _MARKS), None)
+
+
+# ---- Polarity of a pair (section 3.2.4)
+
+MIDDLE = 5.0
+LOWEST = 1.0
+
+
+def find_negators(words: DescribedWords, opinion: Constituent, lexicon: Lexicon) -> list[tuple[int, str]]:
+    """The tokens in a negation relationship with an opinion, each with its relation.
+
+    That is a `neg` arc, or any arc to a negator of the lexicon before the opinion: parsers take 不會 for a modal.
+    """
+    text, tokens = words.text, words.tokens
+    return [
+        (number, relation)
+        for number, relation in tokens.find_neighbours(opinion)
+        if tokens[number].start < opinion.start
+        and (
+            (relation == "neg" and tokens[number].head != -1)
+            or lexicon.negators.get(text[tokens[number].start : tokens[number].end]) == "not"
+        )
+    ]
+
+
+def classify(phrase: Phrase, relations: Sequence[str]) -> tuple[float, Reasons]:
+    """The valence of an opinion and its reasons: that of its category, mirrored at 5 if arcs of `relations` negate it.
+
+    Above 5 is positive, below negative, 5 neutral; what is neutral stays so.
+    """
+    word = read_opinion(phrase.entry)
+    if not relations:
+        return phrase.entry.valence, Reasons(word)
+    reversed_by = ("negation", f"reversed: {', '.join(relations)}")
+    return max(LOWEST, 2 * MIDDLE - phrase.entry.valence), Reasons(word, (reversed_by,))
+
+
+# ---- The system
+
+
+class DescribedEngine:
+    """Section 3.2 step by step; all state is the compiled lexicons and rules."""
+
+    def __init__(self, lexicon: Lexicon, rules: Sequence[Rule]) -> None:
+        self._steps = choose_steps(rules)
+        self._lexicon = lexicon
+        self._lexicons = DescribedLexicons(lexicon, self._steps["described-aspects"])
+
+    def extract(self, doc: Doc) -> tuple[Triplet, ...]:
+        """The triplets of a review in text order of their opinions, each once."""
+        words, out = self._read(doc), dict[object, Triplet]()
+        pairs = pair_by_shortest_path(words, _number_sentences(doc))
+        pairs = add_conjuncts(pairs, words) if CONJUNCTION in self._steps else pairs
+        for pair in pairs:
+            triplet = self._make_triplet(doc, words, add_attributes(pair, words) if ATTRIBUTE in self._steps else pair)
+            out.setdefault(triplet.key, triplet)
+        return tuple(sorted(out.values(), key=lambda triplet: triplet.opinion.end))
+
+    def votes(self, doc: Doc) -> Iterator[tuple[str | None, dict[str, int]]]:
+        """For each opinion the rule that decides, and the place of its aspect: there is one rule that pairs."""
+        words = self._read(doc)
+        paired = {pair.opinion: pair for pair in pair_by_shortest_path(words, _number_sentences(doc))}
+        for opinion in words.opinions:
+            pair = paired.get(opinion)
+            yield (PATH, {PATH: pair.aspect.start}) if pair else (None, {})
+
+    def find_refusals(self, doc: Doc) -> list[Refusal]:
+        """None: section 3.2 takes every opinion word of the lexicon for one."""
+        return []
+
+    def excepts(self, triplet: Triplet) -> bool:
+        """No: section 3.2 knows no exceptions."""
+        return False
+
+    def weigh(self, doc: Doc, proposed: Sequence[Triplet]) -> list[Triplet | None]:
+        """What models propose for a document, with the polarity that section 3.2.4 gives it."""
+        if not proposed:
+            return []
+        words = self._read(doc)
+        judged = [self._judge(words, opinion) for opinion in words.opinions]
+        values = {item.own_phrase.core: value for item, value in judged}
+
+        def value(phrase: Phrase, term: Term, aspect: str) -> tuple[float, Reasons]:
+            return values[phrase.core]
+
+        opinions = [(item, *_make_opinion(doc.text, item)) for item, _ in judged]
+        read = Read(opinions, frozenset(), sorted([*(item for item, _ in judged), *words.aspects]))
+        return [weigh(doc.text, read, triplet, value) for triplet in proposed]
+
+    def _read(self, doc: Doc) -> DescribedWords:
+        return self._lexicons.read(lower_case(doc.text), Tree(doc.tokens))
+
+    def _judge(self, words: DescribedWords, opinion: Constituent) -> tuple[Constituent, tuple[float, Reasons]]:
+        """An opinion with its negators, and its valence with the reasons."""
+        negators = find_negators(words, opinion, self._lexicon)
+        spans = tuple([(words.tokens[number].start, words.tokens[number].end) for number, _ in negators])
+        phrase = opinion.own_phrase._replace(negators=spans, kinds=("not",) * len(spans))
+        start = min([opinion.start, *(first for first, _ in spans)])
+        value = classify(phrase, [relation for _, relation in negators])
+        return opinion._replace(start=start, phrase=phrase), value
+
+    def _make_triplet(self, doc: Doc, words: DescribedWords, pair: PathPair) -> Triplet:
+        item, (valence, reasons) = self._judge(words, pair.opinion)
+        opinion, opinion_full = _make_opinion(doc.text, item)
+        aspect, owner = _make_aspect(doc.text, words.tokens, pair)
+        first = CONJUNCTION if pair.conjunct_of else PATH
+        return Triplet(
+            aspect=aspect,
+            aspect_full=aspect,
+            opinion=opinion,
+            opinion_full=opinion_full,
+            polarity=polarity_of(valence),
+            valence=round(valence, 2),
+            owner=owner,
+            rules=(first, ATTRIBUTE) if pair.attributes else (first,),
+            reasons=replace(
+                reasons,
+                aspect=read_aspect(pair.aspect, self._lexicons.aspects),
+                negators=tuple([doc.text[start:end] for start, end in item.own_phrase.negators]),
+                pairing=pair.detail,
+                attributes=tuple([attribute.word for attribute in pair.attributes]),
+                path=pair.path or None,
+            ),
+        )
+
+
+def _number_sentences(doc: Doc) -> list[int]:
+    """For each token the number of its sentence."""
+    sentence_of, at = [], 0
+    for token in doc.tokens:
+        while at + 1 < len(doc.clauses) and doc.clauses[at + 1].start <= token.start:
+            at += 1
+        sentence_of.append(doc.clauses[at].sentence if doc.clauses else 0)
+    return sentence_of
+
+
+def _make_aspect(text: str, tokens: Tree, pair: PathPair) -> tuple[Element, Element | None]:
+    """The aspect with its attributes and the 的 between them, and its owner: the first part of two (肉 of 肉的份量)."""
+    parts = sorted([pair.aspect, *pair.attributes])
+    spans = [(part.start, part.end) for part in parts]
+    marks = [tokens[mark] for part in parts if (mark := _find_mark(tokens, part.last)) is not None]
+    between = [(mark.start, mark.end) for mark in marks if mark.start < parts[-1].start]
+    aspect = make_element(text, sorted({*spans, *between}))
+    owned = len(parts) == 2 and len(aspect.spans) == 1
+    return aspect, make_element(text, spans[:1]) if owned else None
+
+
+def _make_opinion(text: str, item: Constituent) -> tuple[Element, Element]:
+    """The opinion with its negators (不會鹹 of 不會太鹹), and all from the first of these to its end."""
+    return make_core(text, item.own_phrase), make_element(text, ((item.start, item.end),))
