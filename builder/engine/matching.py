@@ -3,19 +3,19 @@
 In: rules of an action with `patterns`, `unless` and `words`; a `WordTable`. Out: a `Matcher`, which names the rules
 that hold of an opinion, or bars the aspects that they hold of. Pure.
 
-Rules are found by the word that they are about, or by a word that they cannot do without, so that the others cost
-nothing.
+Rules are found by the word that they are about, and by the words that they cannot do without, so that the others cost
+next to nothing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import pairwise
 from operator import or_
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from builder.core.errors import ResourceError
 from builder.engine.constituents import Constituent, Phrase, bar_aspect
@@ -32,6 +32,9 @@ _PLAIN = BITS["CURRENT"] | BITS["PLAIN"]
 _GRADED = BITS["CURRENT"] | BITS["GRADED"]
 _DENIED, _LOW = _GRADED | BITS["DENIED"], _GRADED | BITS["LOW"]
 """States of an opinion."""
+
+
+Indexed = TypeVar("Indexed")
 
 
 class Refusal(NamedTuple):
@@ -121,6 +124,12 @@ class _Matched(NamedTuple):
     unless: tuple[Pattern, ...]
     afar: bool
 
+    @property
+    def about(self) -> int:
+        """The classes one of which the word is of that it is about; none if that may be any word."""
+        words = [pattern.about for pattern in self.patterns]
+        return reduce(or_, words) if all(words) else 0
+
     def may_hold(self, word: int, clause: int) -> bool:
         """Whether it can hold of a word, by its classes and those of its clause. A loop: this is asked most of all."""
         for pattern in self.patterns:
@@ -163,16 +172,8 @@ class Matcher:
         """
         self._table = table
         self._rules = tuple([_compile_rule(rule, params, shared, table) for rule, params in rules])
-        readings = {rule.name: _read_reading(rule, own) for rule, own in rules if isinstance(own, ReadingRule)}
-        self._readings = readings
-        about, beside = [], []
-        for place, matched in enumerate(self._rules):
-            for pattern in matched.patterns:
-                if pattern.needs and not readings:
-                    beside.append((pattern.needs[0], place))
-                else:
-                    about.append((pattern.about, place))
-        self._about, self._beside = RuleIndex(about), RuleIndex(beside)
+        self._readings = {rule.name: _read_reading(rule, own) for rule, own in rules if isinstance(own, ReadingRule)}
+        self._index = RuleIndex([(rule.about, rule) for rule in self._rules])
 
     def read(self, units: Sequence[Constituent]) -> Line:
         """What is known of the units of a clause."""
@@ -185,8 +186,9 @@ class Matcher:
 
     def find_all(self, line: Line, first: int, k: int) -> Iterator[str]:
         """The names of the rules that hold of opinion k, in their order. One that a rule made is no word of a class."""
-        about = () if line.units[k].phrase is not None else self._about.find(line.bits[k])
-        return self._hold_of(line, about, first, k, _describe_units(line.units[first:k]))
+        if line.units[k].phrase is not None:
+            return iter(())
+        return self._hold_of(line, first, k, _describe_units(line.units[first:k]))
 
     def find_denier(self, line: Line, first: int, k: int, taken: int) -> tuple[int, bool]:
         """The unit, from `taken` on, by which the first rule that can denies opinion k, whose phrase begins at unit
@@ -195,7 +197,7 @@ class Matcher:
         if not any(unit.symbol == NEG for unit in line.units[taken:first]):
             return first, False
         state = _describe_units(line.units[first:k])
-        spelled = self._spell_for(line, self._about.find(line.bits[k]), first, k, state)
+        spelled = self._spell_for(line, first, k, state)
         deniers = ((rule.find_denier(text, k, taken), rule.afar) for rule, text in spelled)
         return next(((denier, afar) for denier, afar in deniers if denier is not None), (first, False))
 
@@ -203,29 +205,24 @@ class Matcher:
         """The first rule that holds of the opinion phrase k of a clause; None if none does."""
         line = self.read(items)
         state = _describe_phrase(items[k].own_phrase)
-        return next(self._hold_of(line, self._about.find(line.bits[k]), k, k, state), None)
+        return next(self._hold_of(line, k, k, state), None)
 
     def find_reading(self, units: Sequence[Constituent], i: int) -> UnitReading | None:
         """What the first rule makes of unit i that holds of it; None if none does."""
-        about = self._about.find(self._table.find(units[i].word))
-        name = next(self._hold_of(self.read(units), about, i, i, _PLAIN), None) if about else None
+        if not self._index.find(self._table.find(units[i].word)):
+            return None
+        name = next(self._hold_of(self.read(units), i, i, _PLAIN), None)
         return None if name is None else self._readings[name]
 
-    def _hold_of(self, line: Line, about: Collection[int], first: int, k: int, state: int) -> Iterator[str]:
-        """Those of the rules `about` opinion k, and of those to which its clause leads, that hold of it."""
-        spelled = self._spell_for(line, about, first, k, state)
-        return (rule.name for rule, text in spelled if rule.holds(text, k))
+    def _hold_of(self, line: Line, first: int, k: int, state: int) -> Iterator[str]:
+        """The names of the rules that hold of opinion k, whose phrase begins at unit `first`."""
+        return (rule.name for rule, text in self._spell_for(line, first, k, state) if rule.holds(text, k))
 
-    def _spell_for(
-        self, line: Line, about: Collection[int], first: int, k: int, state: int
-    ) -> Iterator[tuple[_Matched, str]]:
+    def _spell_for(self, line: Line, first: int, k: int, state: int) -> Iterator[tuple[_Matched, str]]:
         """Each rule that can hold of opinion k, whose phrase begins at unit `first`, by the words of its clause, with
         the line of the clause where the opinion is in question.
         """
-        places = self._beside.find(line.clause)
-        places = places.union(about) if about else places
-        rules = [self._rules[place] for place in sorted(places)]
-        rules = [rule for rule in rules if rule.may_hold(line.bits[k], line.clause)]
+        rules = [rule for rule in self._index.find(line.bits[k]) if rule.may_hold(line.bits[k], line.clause)]
         if not rules:
             return
         units, all_bits = line.units, place_bits(line.units, line.bits)
@@ -242,8 +239,7 @@ class Matcher:
         """
         line = self.read(items)
         aspects = [i for i, item in enumerate(items) if item.symbol == ASPECT]
-        for place in sorted(self._beside.find(line.clause).union(*(self._about.find(line.bits[i]) for i in aspects))):
-            rule = self._rules[place]
+        for rule in self._rules if aspects else ():
             asked = [i for i in aspects if items[i].symbol == ASPECT and rule.may_hold(line.bits[i], line.clause)]
             barred = [i for i in asked if self._holds_of_aspect(rule, line, i)]
             for i in barred:
@@ -261,31 +257,23 @@ class Matcher:
         return rule.holds("".join(map(rule.rows.spell, all_bits)), i)
 
 
-class RuleIndex:
-    """Rules by the classes of words that lead to them. A pattern that needs a word of some class is found by the first
-    such class alone.
-    """
+class RuleIndex(Generic[Indexed]):
+    """Rules in their order, by the classes of words one of which leads to each."""
 
-    def __init__(self, rules: Sequence[tuple[int, int]]) -> None:
-        """`rules`: the bits of the classes that lead to a rule, none if any word does, and its place."""
-        self._anywhere = frozenset(place for bits, place in rules if not bits)
-        self._places: dict[int, list[int]] = {}
-        for bits, place in rules:
-            for bit in _split_bits(bits):
-                self._places.setdefault(bit, []).append(place)
-        self._mask = reduce(or_, self._places, 0)
-        self._known: dict[int, frozenset[int]] = {}
+    def __init__(self, rules: Sequence[tuple[int, Indexed]]) -> None:
+        """`rules`: the bits of the classes that lead to a rule, none if any word does, and the rule."""
+        self._rules, self._mask = rules, reduce(or_, [bits for bits, _ in rules], 0)
+        self._known: dict[int, list[Indexed]] = {}
 
-    def find(self, bits: int) -> frozenset[int]:
+    def find(self, bits: int) -> list[Indexed]:
         """The rules to which words of some classes lead."""
         bits &= self._mask
-        places = self._known.get(bits)
-        if places is None:
+        found = self._known.get(bits)
+        if found is None:
             if len(self._known) >= CACHE:
                 self._known.clear()
-            led = (place for bit in _split_bits(bits) for place in self._places[bit])
-            places = self._known[bits] = self._anywhere.union(led)
-        return places
+            found = self._known[bits] = [rule for own, rule in self._rules if not own or own & bits]
+        return found
 
 
 def _compile_rule(rule: Rule, params: MatchRule, shared: Classes, table: WordTable) -> _Matched:
@@ -314,12 +302,6 @@ def _read_reading(rule: Rule, params: ReadingRule) -> UnitReading:
     heads = tuple([word.strip("…") for name in apart for word in params.words.get(name, ())])
     spelled = {word.replace(" ", ""): word.split(" ") for word in apart}
     return UnitReading(rule.name, SYMBOLS.get(unit, ""), spelled, heads)
-
-
-def _split_bits(bits: int) -> Iterator[int]:
-    while bits:
-        yield (low := bits & -bits)
-        bits ^= low
 
 
 def place_bits(units: Sequence[Constituent], of_words: Sequence[int]) -> list[int]:

@@ -65,15 +65,16 @@ class Predicates:
         ResourceError names an unknown category or unit, or a class of `needs` that a rule lacks.
         """
         self._table = table
-        self._rules = [_compile_rule(rule, params, shared, table, valences) for rule, params in rules]
+        made = [_compile_rule(rule, params, shared, table, valences) for rule, params in rules]
         needed = [[params.words[name] for name in params.needs or params.words] for _, params in rules]
-        self._index = RuleIndex([(reduce(or_, map(table.add, own), 0), place) for place, own in enumerate(needed)])
+        self._index = RuleIndex(
+            [(reduce(or_, map(table.add, own), 0), one) for own, one in zip(needed, made, strict=True)]
+        )
 
     def read(self, units: list[Constituent]) -> list[Constituent]:
         """The units, with each run that is such a predicate as one opinion."""
         bits = [self._table.find(unit.word, unit.entry) for unit in units]
-        for place in sorted(self._index.find(reduce(or_, bits, 0))):
-            rows, body, entry = self._rules[place]
+        for rows, body, entry in self._index.find(reduce(or_, bits, 0)):
             line = "".join(map(rows.spell, place_bits(units, bits)))
             for match in reversed(list(compile_body(body).finditer(line))):
                 first, stop = (at // rows.width for at in match.span("core"))
