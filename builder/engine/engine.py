@@ -28,7 +28,15 @@ from builder.engine.constituents import (
     Topic,
     Weighed,
 )
-from builder.engine.coordination import add_coordinated, add_listed, find_singled, keep_kind, open_list
+from builder.engine.coordination import (
+    add_coordinated,
+    add_listed,
+    find_singled,
+    keep_kind,
+    next_topic,
+    open_list,
+    resume_list,
+)
 from builder.engine.deciding import rank_candidates, weigh_candidates
 from builder.engine.functions import Labelled, label_clause
 from builder.engine.matching import Refusal
@@ -36,7 +44,6 @@ from builder.engine.pairing import PatternPairer, dependency_path, last_core_tok
 from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence, read_aspect
 from builder.engine.reading import ReadClause, read_clauses
 from builder.engine.symbols import ASPECT, CURRENT, DE, OPINION
-from builder.engine.topics import next_topic, resume_list
 from builder.engine.weighing import (
     Read,
     cut_out,
@@ -210,7 +217,7 @@ class Engine:
         parts = [(clause.items, clause.sentence) for clause in clauses]
         for number, clause in enumerate(clauses):
             paired: list[Constituent] = []
-            topic = resume_list(clause.items, topic, begun, rules)
+            topic = resume_list(clause.items, topic, begun, rules.words)
             behind = clauses[number + 1].items if number + 1 < len(clauses) else ()
             line = "".join([item.symbol for item in clause.items])
             earlier = Earlier(parts, number, described)
@@ -226,7 +233,7 @@ class Engine:
                     described |= {about.start for about in pairing.aspects}
                 yield scene, pairing, pairing is not None and self._is_unstated(clause, index)
             begun = open_list(clause.items, begun, clause.mark, rules.words)
-            topic = next_topic(clause.items, paired, topic, clause.label, rules)
+            topic = next_topic(clause.items, paired, topic, clause.label, rules.words, rules.joining)
 
     def _add_list(self, scene: Scene, pairing: AspectChoice, begun: tuple[Constituent, ...]) -> AspectChoice:
         """The pairing with the aspects of the list that is open."""

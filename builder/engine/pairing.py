@@ -13,15 +13,24 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import itemgetter
 
 from builder.core.records import Token
-from builder.engine.carrying import ThingOfCompanion, pair_back, pair_carried
-from builder.engine.constituents import GENERIC, AspectChoice, Constituent, Pairer, Scene, Term
-from builder.engine.params import read_params
-from builder.engine.symbols import ASPECT, OTHER, compile_pattern, spell_symbols
+from builder.engine.constituents import (
+    ATTRIBUTES,
+    GENERIC,
+    AspectChoice,
+    Constituent,
+    Pairer,
+    Scene,
+    Term,
+    Topic,
+    is_thing,
+)
+from builder.engine.params import compile_pairs, read_params
+from builder.engine.symbols import ASPECT, BLOCKED, OPINION, OTHER, compile_pattern, spell_symbols, symbol_set
 from builder.language.lexicon.rules import Rule
 
 # ---- Paths in the dependency tree
@@ -221,9 +230,159 @@ class NearestInSentence:
         return self.behind * (aspect.start - opinion.end + 1)
 
 
+# ---- What was named before: the thing that an attribute belongs to, the topic of an earlier clause
+
+_OPENING = symbol_set("ADV DEG")
+"""Units before an opinion that opens its clause."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThingOfAttribute:
+    """The thing named before an attribute of the clause that the opinion is `foreign` to: 燒餅吃起來口感酥脆好吃.
+
+    `foreign`: class of an attribute -> categories of opinions that do not describe it, both by prefix. The owner of an
+    attribute (餐點份量) and the thing of the clause before (我點了拉麵，味道很濃也很好吃) only where the attribute has
+    an opinion of its own; of 整體 and the like never the latter.
+    """
+
+    foreign: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __call__(self, scene: Scene) -> AspectChoice | None:
+        at = scene.symbols.rfind(ASPECT, 0, scene.at)
+        if at < 0 or not _is_foreign(self.foreign, scene.opinion, scene.items[at]):
+            return None
+        attribute, named = scene.items[at], [item for item in scene.items[:at] if item.term is not None]
+        described = OPINION in scene.symbols[at : scene.at]
+        if described and (owner := _cut_to_owner(attribute, scene.tokens)):
+            return AspectChoice((owner,), f"owner of {attribute.word}")
+        things = [item for item in named if is_thing(item)]
+        if not things and described:  # 雞肉口感軟嫩香氣十足超愛: the owner of what stands first
+            things = [owner for item in named if (owner := _cut_to_owner(item, scene.tokens))]
+        if not things and described and scene.topic and attribute.own_term.role != "overall":
+            things = [thing for thing in [scene.topic.thing] if thing]
+        return AspectChoice((things[-1],), f"thing before {attribute.word}") if things else None
+
+
+@dataclass(frozen=True, slots=True)
+class CarryParams:
+    """`blockers`: units before the opinion that are a subject. `before`:
+    units behind it that make it no predicate. `named`: whether a topic that was only named counts.
+
+    `wholes`: categories of opinions about the thing, not about its attribute or part named last (皮脆，很好吃), as
+    are those that are `foreign` to the attribute's class (份量很多，很鮮甜). `never`: categories, or "category class"
+    pairs, with another subject (很適合聚餐: the place). `only`: such pairs, where no other is read. `others`: words
+    that are another subject (其他), but for opinions that are `felt` (小孩很喜歡 has its cause in the thing).
+    `behind`: only behind a "list" that is all of its clause (服務、環境，都很棒), or a "label" (環境：好), where the
+    clause names nothing and at most adverbs and degree words open it.
+    """
+
+    blockers: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    named: bool = False
+    wholes: tuple[str, ...] = ()
+    foreign: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    never: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    others: frozenset[str] = frozenset()
+    felt: tuple[str, ...] = ()
+    behind: str = ""
+
+
+def pair_carried(rule: Rule) -> Pairer:
+    """The topic of the clause before, where this clause names no subject of its own."""
+    params = read_params(rule, CarryParams)
+    blockers, before = (
+        frozenset(compile_pattern(name, rule.at(key)).pattern for name in names)
+        for key, names in (("blockers", params.blockers), ("before", params.before))
+    )
+    is_barred, is_read = compile_pairs(params.never), compile_pairs(params.only or ("",))
+
+    def has_subject(scene: Scene, category: str) -> bool:
+        symbols = scene.symbols[: scene.at]
+        if not blockers.isdisjoint(symbols):
+            return True
+        after = scene.items[scene.at + 1 : scene.at + 2]
+        if after and after[0].symbol in before and after[0].word != "到":
+            return True
+        others = BLOCKED in symbols and not category.startswith(params.felt)
+        return others and any(item.word in params.others for item in scene.items[: scene.at])
+
+    def find(scene: Scene) -> AspectChoice | None:
+        topic = scene.topic
+        if topic is None or (topic.named and not params.named):
+            return None
+        if params.behind:
+            due = topic.is_list if params.behind == "list" else topic.label
+            if not due or ASPECT in scene.symbols or not _OPENING.issuperset(scene.symbols[: scene.at]):
+                return None
+        category, about = scene.opinion.own_phrase.entry.category, topic.aspects[0].term
+        if about is None or has_subject(scene, category):
+            return None
+        if is_barred(category, about.cls) or not is_read(category, about.cls):
+            return None
+        if topic.label:
+            return AspectChoice(topic.aspects, "label before a colon")
+        if category.startswith(params.wholes) or _is_foreign(params.foreign, scene.opinion, topic.aspects[0]):
+            return _find_whole(topic, scene.tokens)
+        return AspectChoice(topic.aspects, "topic of an earlier clause")
+
+    return find
+
+
+def _find_whole(topic: Topic, tokens: Sequence[Token]) -> AspectChoice:
+    """The thing that a topic is an attribute or a part of, if it was named."""
+    owner = _cut_to_owner(topic.aspects[0], tokens)
+    if owner and topic.aspects[0].own_term.role in {*ATTRIBUTES, "price"} and len(topic.aspects) == 1:
+        return AspectChoice((owner,), "owner of an earlier attribute")
+    if topic.whole is not None:
+        return AspectChoice((topic.whole,), "thing of an earlier clause")
+    return AspectChoice(topic.aspects, "topic of an earlier clause")
+
+
+@dataclass(frozen=True, slots=True)
+class ThingOfCompanion:
+    """The thing of an earlier clause, where this one only adds a companion to it: 松阪豬很脆，配上玫瑰鹽很讚.
+
+    `words`: those right before an aspect that goes with a thing named earlier (配上, 沾); `categories`: opinions of the
+    whole.
+    """
+
+    words: frozenset[str]
+    categories: tuple[str, ...]
+
+    def __call__(self, scene: Scene) -> AspectChoice | None:
+        first, category = scene.symbols.find(ASPECT, 0, scene.at), scene.opinion.own_phrase.entry.category
+        if scene.topic is None or first < 1 or not category.startswith(self.categories):
+            return None
+        if OPINION in scene.symbols[: scene.at] or scene.symbols.count(ASPECT, 0, scene.at) > 1:
+            return None
+        thing = scene.topic.thing
+        if thing is None or scene.items[first - 1].word not in self.words:
+            return None
+        return AspectChoice((thing,), f"what {scene.items[first].word} goes with")
+
+
+def _is_foreign(foreign: Mapping[str, tuple[str, ...]], opinion: Constituent, aspect: Constituent) -> bool:
+    """Whether an opinion does not describe an attribute, by prefixes of its category and class."""
+    category, cls = opinion.own_phrase.entry.category, aspect.own_term.cls
+    return any(cls.startswith(own) and category.startswith(categories) for own, categories in foreign.items())
+
+
+def _cut_to_owner(item: Constituent, tokens: Sequence[Token]) -> Constituent | None:
+    """豆皮 of 豆皮份量; None if no owner is written with an aspect."""
+    owner = item.own_term.owner
+    if owner is None:
+        return None
+    last = item.last
+    while last > 0 and tokens[last].start >= owner[1]:
+        last -= 1
+    word = item.word[owner[0] - item.start : owner[1] - item.start]
+    return item._replace(start=owner[0], end=owner[1], word=word, last=last, term=Term(""))
+
+
 KINDS: Mapping[str, Callable[[Rule], Pairer]] = {
     "pair-pattern": pair_by_pattern,
-    "pair-back": pair_back,
+    "pair-back": partial(read_params, declared=ThingOfAttribute),
     "pair-companion": partial(read_params, declared=ThingOfCompanion),
     "pair-path": partial(read_params, declared=ShortestPath),
     "pair-sentence": partial(read_params, declared=NearestInSentence),
