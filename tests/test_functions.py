@@ -125,7 +125,7 @@ def test_a_table_switches_a_function_off_and_makes_none(tmp_path: Path) -> None:
         assert reader.extract(["冷氣開到28度"]) == [()]
     (mine / "mine.toml").write_text(off.replace("warm-room", "cold-room"), encoding="utf-8")
     rules = Folders(domain=str(pack), added_rules=(mine,)).load_rules()
-    with pytest.raises(ResourceError, match="rule 'cold-room' has no function; write a function of Python"):
+    with pytest.raises(ResourceError, match="rule 'cold-room': it has no function; write a function of Python"):
         make_engine(reader.lexicon, rules, "described")
 
 

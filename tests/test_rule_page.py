@@ -202,7 +202,7 @@ def test_a_copy_wins_over_the_rule_of_its_name_and_leaves_it_when_it_goes(tmp_pa
 def test_a_rule_that_cannot_run_is_not_saved(tmp_path: Path) -> None:
     book = RuleBook(tmp_path, 20)
     for text, message in (
-        (OWN.replace("refuse", "refuze"), r"odd-words\.toml:1: rule 'odd-words' has unknown kind 'refuze'"),
+        (OWN.replace("refuse", "refuze"), r"odd-words\.toml:1: rule 'odd-words': unknown kind 'refuze'"),
         (OWN.replace("words = {", "wards = {"), r"odd-words\.toml:6: .*unknown parameter 'wards'"),
         (OWN.replace("[odd-words]", "[odd-words]\nextends = true"), "extends a rule that is not there"),
     ):

@@ -16,6 +16,7 @@ from builder.core.errors import ResourceError
 from builder.core.records import Triplet
 from builder.core.settings import Convention
 from builder.engine import Engine, RuleEngine, make_engine
+from builder.engine.matching import RuleIndex
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.rules import Rule, RuleExample, load_rules
 from builder.models.combiner import held
@@ -108,8 +109,9 @@ def leave_out(engine: RuleEngine, rule: Rule) -> Engine:
     assert isinstance(engine, Engine)
     out = copy(engine)
     out._rules, predicates = copy(out._rules), copy(out._rules.predicates)
-    rules = predicates._rules
-    predicates._rules = [one._replace(body="(?!)(?P<core>)") if one.entry.word == rule.name else one for one in rules]
+    predicates._index = RuleIndex(
+        [(bits, one) for bits, one in predicates._index._rules if one.entry.word != rule.name]
+    )
     out._rules.predicates = predicates
     return out
 
@@ -170,7 +172,7 @@ def refusing(kind: str = "refuse", **params: object) -> Rule:
         ({"patterns": ["( CURRENT"]}, "pattern '( CURRENT': "),
         ({"patterns": ["NOUN VERB"]}, "pattern 'NOUN VERB' does not name what it is about; name one of CURRENT, "),
         ({"unless": ["STPO CURRENT"]}, "unknown unit 'STPO' in pattern 'STPO CURRENT'; known: A"),
-        ({"words": {"NOUN": ["x"]}}, "rule 'mine': NOUN is a unit; rename the class"),
+        ({"words": {"NOUN": ["x"]}}, "rule 'mine': NOUN is a unit; rename the class, or write its words in `units`"),
         ({"words": {"EASE": [], "STOP": ["x"]}}, "rule 'mine': EASE has an empty word; remove it"),
         ({"words": {"EASE": ["…"], "STOP": ["x"]}}, "rule 'mine': EASE has an empty word; remove it"),
     ],
@@ -323,13 +325,13 @@ def one_of(kind: str) -> Rule:
 def test_a_rule_of_unknown_kind_is_refused_with_the_known_ones(lexicon: Lexicon) -> None:
     unknown = replace(one_of("pair-path"), name="mine", kind="pair-magic", where="rules/mine.toml")
     message = refused(lexicon, *RULES, unknown)
-    assert message.startswith("rules/mine.toml: rule 'mine' has unknown kind 'pair-magic'; known: ")
+    assert message.startswith("rules/mine.toml: rule 'mine': unknown kind 'pair-magic'; known: ")
     assert "pair-pattern" in message
 
 
 def test_a_kind_that_is_gone_says_what_took_its_place(lexicon: Lexicon) -> None:
     message = refused(lexicon, *RULES, replace(one_of("pair-path"), name="mine", kind="block", where="mine.toml"))
-    assert message == "mine.toml: rule 'mine' has unknown kind 'block'; write a rule of kind refuse"
+    assert message == "mine.toml: rule 'mine': unknown kind 'block'; write a rule of kind refuse"
 
 
 def test_of_several_rules_of_a_kind_the_lists_count_in_a_row_and_else_the_first_value(lexicon: Lexicon) -> None:
@@ -383,7 +385,7 @@ def test_a_misspelt_parameter_is_an_error_in_every_kind_of_rule(lexicon: Lexicon
 
 def test_a_refused_aspect_is_not_paired(lexicon: Lexicon) -> None:
     message = refused(lexicon, refusing(patterns=["CURRENT TARGET"], words={}, paired=True))
-    assert message == "rules/x.toml:1: rule 'mine' refuses aspects, which are not paired; leave out `paired`"
+    assert message == "rules/x.toml:1: rule 'mine': it refuses aspects, which are not paired; leave out `paired`"
 
 
 def test_a_class_of_several_rules_has_the_words_of_all(lexicon: Lexicon) -> None:
@@ -471,8 +473,8 @@ def test_function_words_are_named_by_units_that_exist(lexicon: Lexicon) -> None:
 @pytest.mark.parametrize(
     ("kind", "params", "message"),
     [
-        ("words", {"words": {"DEG": ["爆"]}}, "'DEG' is no class; write its words in `units`"),
-        ("words", {"words": {"GATHERING": [""]}}, "an empty word in 'GATHERING'; leave it out"),
+        ("words", {"words": {"DEG": ["爆"]}}, "DEG is a unit; rename the class, or write its words in `units`"),
+        ("words", {"words": {"GATHERING": [""]}}, "GATHERING has an empty word; remove it"),
         ("read-as", {"patterns": ["CURRENT"], "apart": ["CROWD"]}, "no class 'CROWD'; list its words in `words`"),
         ("deny", {"patterns": ["TARGET&NOUN"]}, "pattern 'TARGET&NOUN'"),
     ],

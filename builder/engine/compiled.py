@@ -15,7 +15,6 @@ from itertools import chain
 from types import MappingProxyType
 from typing import TypeVar, cast
 
-from builder.core.errors import ResourceError
 from builder.core.settings import Convention
 from builder.engine import described, pairing
 from builder.engine.constituents import Pairer
@@ -26,7 +25,7 @@ from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import JoinRule, PhraseReader
 from builder.engine.polarity import ValenceRule
 from builder.engine.predicates import PredicateRule, Predicates
-from builder.engine.rows import RESERVED, EngineClasses, WordTable
+from builder.engine.rows import EngineClasses, WordTable, check_classes, find_mark
 from builder.engine.symbols import SYMBOLS
 from builder.engine.terms import TermReader, TermRule, find_leads
 from builder.engine.units import UnitReader
@@ -36,7 +35,6 @@ from builder.language.lexicon.rules import FUNCTION, Rule
 
 # ---- The lexicon of a convention
 
-_CATEGORY = "category:"
 Entry = TypeVar("Entry")
 
 
@@ -45,8 +43,8 @@ class VocabularyRule:
     """Parameters of a rule of kind `vocabulary`.
 
     `opinions`: valence -> words that have it; `aspects`: class -> words that become aspects of it. `without_opinions`,
-    `without_aspects`, `without_degree`, `without_irrealis`: words that are none. Of the first two, beginnings (`一…`)
-    and endings (`…分`) as well, of aspects of three characters or more, and categories of opinions (`category:score`).
+    `without_aspects`, `without_degree`, `without_irrealis`: words that are none. The first two hold beginnings (`一…`,
+    of aspects of three characters or more), categories (`category:score`) and the like, as classes of words do.
     `without_context`: whether context.tsv is left out. `longest_opinion`: characters of an opinion at most.
     `read_apart`: words that are read as their parts.
     """
@@ -64,59 +62,44 @@ class VocabularyRule:
 
 def change_lexicon(lexicon: Lexicon, rule: Rule, changes: VocabularyRule) -> Lexicon:
     """The lexicon with a convention's own words; `rule` names the new entries."""
-    opinions, no_opinions = _keep_opinions(lexicon, changes)
-    no_aspects, starts, ends, _ = _split_marks(changes.without_aspects)
-    aspects = {
+    table, read_apart = WordTable(lexicon), frozenset(changes.read_apart)
+    unjudged, unnamed = table.add(changes.without_opinions), table.add(changes.without_aspects)
+    no_opinions, no_aspects = _list_words(changes.without_opinions), _list_words(changes.without_aspects)
+    opinions = {
         word: entry
-        for word, entry in lexicon.aspects.items()
-        if len(word) <= 2 or not (word.startswith(starts) or word.endswith(ends))
+        for word, entry in lexicon.opinions.items()
+        if len(word) <= changes.longest_opinion and not table.find(word, entry) & unjudged
+    } | {
+        word: OpinionEntry(word, f"{rule.name}.{valence}", float(valence), rule.where)
+        for valence, words in changes.opinions.items()
+        for word in words
     }
-    general = dict(lexicon.general)
-    new = {word: (valence, float(valence)) for valence, words in changes.opinions.items() for word in words}
+    opinions = _leave_out(opinions, read_apart | no_opinions)
+    new = {word for words in changes.opinions.values() for word in words}
     named = {word: AspectEntry(word, cls, rule.where) for cls, words in changes.aspects.items() for word in words}
-    opinions |= {
-        word: OpinionEntry(word, f"{rule.name}.{own}", value, rule.where) for word, (own, value) in new.items()
-    }
-    opinions = _leave_out(opinions, {*changes.read_apart, *no_opinions})
-    general |= dict.fromkeys(no_opinions, "X")  # stays one word: Q彈 must not fall apart into Q and 彈
-    aspects = _leave_out(_leave_out(aspects, {*new, *changes.read_apart}) | named, no_aspects)
-    for word in no_aspects:
-        if len(word) > 1 and word not in opinions:
-            general.setdefault(word, "X")  # a hole is a hole: 調酒 must not fall apart into 調 and 酒
+    known = {word: entry for word, entry in lexicon.aspects.items() if len(word) <= 2 or not table.find(word) & unnamed}
+    aspects = _leave_out(_leave_out(known, new | read_apart) | named, no_aspects)
+    # a hole is a hole: 調酒 must not fall apart into 調 and 酒, nor Q彈 into Q and 彈
+    holes = {word for word in no_aspects if len(word) > 1 and word not in opinions and word not in lexicon.general}
     return replace(
         lexicon,
         opinions=MappingProxyType(opinions),
         aspects=MappingProxyType(aspects),
-        not_aspects=MappingProxyType(_leave_out(lexicon.not_aspects, {*new, *named})),
+        not_aspects=MappingProxyType(_leave_out(lexicon.not_aspects, new | named.keys())),
         degree=MappingProxyType(_leave_out(lexicon.degree, changes.without_degree)),
         irrealis=MappingProxyType(_leave_out(lexicon.irrealis, changes.without_irrealis)),
-        general=MappingProxyType(general),
+        general=MappingProxyType({**lexicon.general, **dict.fromkeys(no_opinions | holes, "X")}),
         context=MappingProxyType({}) if changes.without_context else lexicon.context,
     )
 
 
-def _keep_opinions(lexicon: Lexicon, changes: VocabularyRule) -> tuple[dict[str, OpinionEntry], tuple[str, ...]]:
-    """The opinions but for those that begin, end or mean what none does, and the words that are none."""
-    words, starts, ends, categories = _split_marks(changes.without_opinions)
-    kept = {
-        word: entry
-        for word, entry in lexicon.opinions.items()
-        if len(word) <= changes.longest_opinion
-        and not (word.startswith(starts) or word.endswith(ends) or entry.category.startswith(categories))
-    }
-    return kept, words
+def _list_words(entries: Sequence[str]) -> frozenset[str]:
+    """Those of the entries of a class that are words as they stand."""
+    return frozenset(entry for entry in entries if not find_mark(entry))
 
 
 def _leave_out(table: Mapping[str, Entry], words: Collection[str]) -> dict[str, Entry]:
     return {word: entry for word, entry in table.items() if word not in words}
-
-
-def _split_marks(words: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Words as they are, beginnings, endings, and categories."""
-    starts = tuple(word[:-1] for word in words if word[-1:] == "…")
-    ends = tuple(word[1:] for word in words if word[:1] == "…")
-    categories = tuple(word.removeprefix(_CATEGORY) for word in words if word.startswith(_CATEGORY))
-    return tuple(word for word in words if "…" not in word and not word.startswith(_CATEGORY)), starts, ends, categories
 
 
 # ---- Compiled rules
@@ -185,12 +168,11 @@ def check_rules(rules: Sequence[Rule]) -> list[tuple[Rule, object]]:
     for rule in rules:
         if rule.kind not in known:
             fix = GONE.get(rule.kind, "known: " + ", ".join(sorted(known)))
-            raise ResourceError(f"rule {rule.name!r} has unknown kind {rule.kind!r}", where=rule.where, fix=fix)
+            raise rule.fault("", f"unknown kind {rule.kind!r}", fix)
         pairs = rule.kind in pairing.KINDS
         out.append((rule, pairing.KINDS[rule.kind](rule) if pairs else read_params(rule, DECLARED[rule.kind])))
         if rule.kind == FUNCTION and not rule.code:
-            fix = "write a function of Python into a domain pack"
-            raise ResourceError(f"rule {rule.name!r} has no function", where=rule.where, fix=fix)
+            raise rule.fault("", "it has no function", "write a function of Python into a domain pack")
     return out
 
 
@@ -255,8 +237,7 @@ class Compiled:
         refusals = chosen.find(RefusalRule)
         for rule, own in refusals:
             if own.paired and own.of_aspects:
-                message = f"rule {rule.name!r} refuses aspects, which are not paired"
-                raise ResourceError(message, where=rule.at("paired"), fix="leave out `paired`")
+                raise rule.fault("paired", "it refuses aspects, which are not paired", "leave out `paired`")
         self.refused_aspects = Matcher([own for own in refusals if own[1].of_aspects], shared, table)
         self.unstated = Matcher([own for own in refusals if own[1].paired], shared, table)
         plain = Matcher([own for own in refusals if not (own[1].of_aspects or own[1].paired)], shared, table)
@@ -276,21 +257,14 @@ def _gather(tables: Iterable[Mapping[str, tuple[str, ...]]]) -> dict[str, tuple[
 def _read_classes(rules: Sequence[tuple[Rule, WordsRule]]) -> dict[str, tuple[str, ...]]:
     """Name of a class -> its words; ResourceError with the line where a unit has that name, or a word is empty."""
     for rule, own in rules:
-        for name, words in own.words.items():
-            if name in RESERVED:
-                fix = "write its words in `units`" if name in SYMBOLS else "give the class another name"
-                raise ResourceError(f"rule {rule.name!r}: {name!r} is no class", where=rule.at("words"), fix=fix)
-            if not all(words):
-                message = f"rule {rule.name!r}: an empty word in {name!r}"
-                raise ResourceError(message, where=rule.at("words"), fix="leave it out")
+        check_classes(rule, own.words)
     return _gather(own.words for _, own in rules)
 
 
 def _read_units(rules: Sequence[tuple[Rule, WordsRule]]) -> dict[str, tuple[str, ...]]:
     """Name of a unit -> the words that are it; ResourceError with the line where there is no such unit."""
     for rule, name in ((rule, name) for rule, words in rules for name in words.units if name not in SYMBOLS):
-        fix = "known: " + ", ".join(sorted(SYMBOLS))
-        raise ResourceError(f"rule {rule.name!r}: unknown unit {name!r}", where=rule.at("units"), fix=fix)
+        raise rule.fault("units", f"unknown unit {name!r}", "known: " + ", ".join(sorted(SYMBOLS)))
     return _gather(words.units for _, words in rules)
 
 

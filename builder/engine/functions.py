@@ -121,5 +121,5 @@ def _take(items: Sequence[Constituent], words: Sequence[Word], part: Word | Sequ
 
 
 def _describe_fault(own: Rule, error: BaseException) -> ResourceError:
-    message = f"rule {own.name!r}: {type(error).__name__}: {error}"
-    return ResourceError(message, where=own.where, fix="correct the function, or switch its rule off")
+    fix = "correct the function, or switch its rule off"
+    return own.fault("", f"{type(error).__name__}: {error}", fix)

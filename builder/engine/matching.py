@@ -17,7 +17,6 @@ from itertools import pairwise
 from operator import or_
 from typing import Generic, NamedTuple, TypeVar
 
-from builder.core.errors import ResourceError
 from builder.engine.constituents import Constituent, Phrase, bar_aspect
 from builder.engine.rows import BITS, CACHE, DENIER, KIND_BITS, Classes, Pattern, RuleRows, WordTable
 from builder.engine.symbols import ASPECT, NEG, SYMBOLS
@@ -285,8 +284,7 @@ def _compile_rule(rule: Rule, params: MatchRule, shared: Classes, table: WordTab
     )
     for pattern in patterns if isinstance(params, DenialRule) else ():
         if f"<{DENIER}>" not in pattern.body:
-            fix = "write DENIER&NEG for the negator"
-            raise ResourceError(f"rule {rule.name!r} names no DENIER", where=rule.at("patterns"), fix=fix)
+            raise rule.fault("patterns", "it names no DENIER", "write DENIER&NEG for the negator")
     return _Matched(rule.name, rows, patterns, unless, isinstance(params, DenialRule) and params.afar)
 
 
@@ -294,11 +292,10 @@ def _read_reading(rule: Rule, params: ReadingRule) -> UnitReading:
     """What a rule makes of a unit."""
     unit, apart = params.unit, params.apart
     if unit not in SYMBOLS and not apart:
-        fix = "known: " + ", ".join(sorted(SYMBOLS))
-        raise ResourceError(f"rule {rule.name!r}: unknown unit {unit!r}", where=rule.at("unit"), fix=fix)
+        raise rule.fault("unit", f"unknown unit {unit!r}", "known: " + ", ".join(sorted(SYMBOLS)))
     for name in (name for name in apart if _NAME.fullmatch(name) and name not in params.words):
         fix = f"list its words in `words` of this rule: {', '.join(sorted(params.words)) or 'it has none'}"
-        raise ResourceError(f"rule {rule.name!r}: no class {name!r}", where=rule.at("apart"), fix=fix)
+        raise rule.fault("apart", f"no class {name!r}", fix)
     heads = tuple([word.strip("…") for name in apart for word in params.words.get(name, ())])
     spelled = {word.replace(" ", ""): word.split(" ") for word in apart}
     return UnitReading(rule.name, SYMBOLS.get(unit, ""), spelled, heads)

@@ -11,7 +11,6 @@ from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar, get_args, get_origin, get_type_hints
 
-from builder.core.errors import ResourceError
 from builder.core.settings import Convention
 from builder.engine.rows import ENGINE_CLASSES
 from builder.language.lexicon.rules import Rule
@@ -46,8 +45,7 @@ def in_force(rule: Rule, convention: Convention, *, off: bool = False) -> bool:
     scope = _filled(rule, given, Scope)
     for name in scope.conventions:
         if name not in known:
-            message = f"rule {rule.name!r}: unknown convention {name!r}"
-            raise ResourceError(message, where=rule.at("conventions"), fix=f"known: {', '.join(known)}")
+            raise rule.fault("conventions", f"unknown convention {name!r}", f"known: {', '.join(known)}")
     return (scope.enabled or off) and (not scope.conventions or convention in scope.conventions)
 
 
@@ -77,7 +75,7 @@ def read_params(rule: Rule, declared: type[Params]) -> Params:
             if name := _CLASS_OF.get(key, key.upper() if key.upper() in ENGINE_CLASSES else ""):
                 fix = f"write the list as {name} in `words` of a rule of kind words"
             fix = _GONE.get((rule.kind, key), fix)
-            raise ResourceError(f"rule {rule.name!r}: unknown parameter {key!r}", where=rule.at(key), fix=fix)
+            raise rule.fault(key, f"unknown parameter {key!r}", fix)
     return _filled(rule, {key: value for key, value in rule.params.items() if key in known}, declared)
 
 
@@ -89,10 +87,9 @@ def _filled(rule: Rule, given: Mapping[str, object], declared: type[Params]) -> 
         if field.name in given:
             values[field.name] = _read(given[field.name], wanted)
             if values[field.name] is None:
-                message = f"rule {rule.name!r}: {field.name} is not {_CALLED[wanted]}"
-                raise ResourceError(message, where=rule.at(field.name))
+                raise rule.fault(field.name, f"{field.name} is not {_CALLED[wanted]}")
         elif field.default is MISSING and field.default_factory is MISSING:
-            raise ResourceError(f"rule {rule.name!r} needs {field.name} = {_CALLED[wanted]}", where=rule.where)
+            raise rule.fault("", f"it needs {field.name} = {_CALLED[wanted]}")
     return declared(**values)
 
 

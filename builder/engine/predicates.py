@@ -15,7 +15,6 @@ from itertools import pairwise
 from operator import or_
 from typing import NamedTuple
 
-from builder.core.errors import ResourceError
 from builder.engine.constituents import Constituent, Phrase
 from builder.engine.matching import RuleIndex, place_bits
 from builder.engine.rows import Classes, RuleRows, WordTable, compile_body
@@ -67,9 +66,8 @@ class Predicates:
         self._table = table
         made = [_compile_rule(rule, params, shared, table, valences) for rule, params in rules]
         needed = [[params.words[name] for name in params.needs or params.words] for _, params in rules]
-        self._index = RuleIndex(
-            [(reduce(or_, map(table.add, own), 0), one) for own, one in zip(needed, made, strict=True)]
-        )
+        bits = [reduce(or_, map(table.add, classes), 0) for classes in needed]
+        self._index = RuleIndex(list(zip(bits, made, strict=True)))
 
     def read(self, units: list[Constituent]) -> list[Constituent]:
         """The units, with each run that is such a predicate as one opinion."""
@@ -91,14 +89,13 @@ def _compile_rule(
 ) -> _Predicate:
     if params.category not in valences:
         fix = "use one of lexicons/opinion_categories.tsv"
-        raise ResourceError(f"unknown category {params.category!r}", where=rule.at("category"), fix=fix)
+        raise rule.fault("category", f"unknown category {params.category!r}", fix)
     parts = {"before": params.before, "pattern": params.pattern, "after": params.after}
     rows = RuleRows(rule, {key: [part] for key, part in parts.items()}, shared, params.words, table)
     before, core, after = map(rows.spell_pattern, parts.values())
     for name in params.needs:
         if name not in params.words:
-            fix = "name classes of its words"
-            raise ResourceError(f"rule {rule.name!r} needs {name!r}, no class", where=rule.at("needs"), fix=fix)
+            raise rule.fault("needs", f"it needs {name!r}, no class", "name classes of its words")
     entry = OpinionEntry(rule.name, params.category, valences[params.category], rule.where)
     return _Predicate(rows, f"(?:{before})(?P<core>{core})(?={after})", entry)
 

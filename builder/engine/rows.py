@@ -66,6 +66,16 @@ Classes = Mapping[str, Collection[str]]
 """Name -> the words of a class."""
 
 
+def check_classes(rule: Rule, classes: Classes) -> None:
+    """ResourceError where a class has the name of a unit, an empty word or, unless it is for all rules, no word."""
+    for name, words in classes.items():
+        if name in RESERVED:
+            fix = "rename the class, or write its words in `units` of a rule of kind words"
+            raise rule.fault("words", f"{name} is a unit", fix)
+        if (not words and rule.kind != "words") or not all(word.strip("…@") for word in words):
+            raise rule.fault("words", f"{name} has an empty word", "remove it")
+
+
 class WordTable:
     """Which classes a word is of, as bits, for the rules of all actions: a class that several rules name costs once.
 
@@ -88,7 +98,7 @@ class WordTable:
             return self._bits[key]
         bit = self._bits[key] = _FIRST_CLASS << len(self._bits)
         for word in key:
-            mark = _find_mark(word)
+            mark = find_mark(word)
             marked, name = self._marked[mark], word.strip("…@").removeprefix(mark)
             marked[name] = marked.get(name, 0) | bit
         return bit
@@ -216,13 +226,7 @@ class RuleRows:
 
         ResourceError on a name that is taken, an empty word, or a pattern that cannot be read.
         """
-        for name, words in own.items():
-            if name in RESERVED:
-                message = f"rule {rule.name!r}: {name} is a unit"
-                raise ResourceError(message, where=rule.at("words"), fix="rename the class")
-            if not words or not all(word.strip("…@") for word in words):
-                message = f"rule {rule.name!r}: {name} has an empty word"
-                raise ResourceError(message, where=rule.at("words"), fix="remove it")
+        check_classes(rule, own)
         self._classes, self._table = {**shared, **own}, table
         self._atoms: dict[str, list[Factor]] = {}
         for key, pattern in ((key, pattern) for key, key_patterns in patterns.items() for pattern in key_patterns):
@@ -308,7 +312,7 @@ def _spell_unit(match: re.Match[str]) -> str:
     return f"(?P<{DENIER}>(?!).)" if DENIER in match[0].split("&") else "(?:(?!).)"
 
 
-def _find_mark(word: str) -> str:
+def find_mark(word: str) -> str:
     """The mark of an entry of a class: `_…` of `一…`, `…_` of `…味`, `role:` of `role:person`; empty of a word."""
     if word[0] == "…" or word[-1] == "…":
         return "…_" if word[0] == "…" else "_…"

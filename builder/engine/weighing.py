@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from builder.core.edges import shared, tidied
-from builder.core.errors import ResourceError
 from builder.core.records import Element, Reasons, Span, Triplet, polarity_of
 from builder.engine.constituents import Constituent, Phrase, Term
 from builder.engine.phrases import OVER, UNHEDGED
@@ -214,8 +213,7 @@ def compile_exceptions(rules: Iterable[tuple[Rule, ExceptionRule]]) -> Exception
         for pair in params.pairs:
             aspect, _, opinion = pair.partition("|")
             if not aspect or not opinion or "|" in opinion:
-                message = f"rule {rule.name!r}: {pair!r} is no pair"
-                raise ResourceError(message, where=rule.at("pairs"), fix='write "aspect|opinion"')
+                raise rule.fault("pairs", f"{pair!r} is no pair", 'write "aspect|opinion"')
             aspects.setdefault(opinion, set()).add(aspect)
     return {opinion: frozenset(words) for opinion, words in aspects.items()}
 

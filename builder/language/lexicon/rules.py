@@ -65,6 +65,10 @@ class Rule:
         """File and line of a parameter, or of the rule where the parameter stands on no line of its own."""
         return self.lines.get(key, self.where)
 
+    def fault(self, key: str, message: str, fix: str = "") -> ResourceError:
+        """What is wrong with a parameter, or with the rule itself if `key` is empty."""
+        return ResourceError(f"rule {self.name!r}: {message}", where=self.at(key) if key else self.where, fix=fix)
+
     def changed(self, key: str, value: object) -> Rule:
         """The same rule with another value of a parameter, for the engine and as it is written."""
         params, written = (MappingProxyType({**own, key: value}) for own in (self.params, self.written))
