@@ -140,17 +140,16 @@ class _Matched(NamedTuple):
                     return True
         return False
 
-    def holds(self, line: str, at: int) -> bool:
-        """Whether it holds of unit `at` of a line."""
-        at *= self.rows.width
-        return any(p.holds(line, at) for p in self.patterns) and not any(p.holds(line, at) for p in self.unless)
+    def holds(self, line: str) -> bool:
+        """Whether it holds of the unit of a line that is in question."""
+        return any(p.holds(line) for p in self.patterns) and not any(p.holds(line) for p in self.unless)
 
-    def find_denier(self, line: str, at: int, taken: int) -> int | None:
-        """The unit, from `taken` on, that denies unit `at` of a line; None if the rule does not hold of it."""
+    def find_denier(self, line: str, taken: int) -> int | None:
+        """The unit, from `taken` on, that denies the one in question; None if the rule does not hold of that."""
         width = self.rows.width
         deniers = [match.start(DENIER) // width for p in self.patterns if (match := p.expression.search(line))]
         denier = next((place for place in deniers if place >= taken), None)
-        return None if denier is None or any(p.holds(line, at * width) for p in self.unless) else denier
+        return None if denier is None or any(p.holds(line) for p in self.unless) else denier
 
 
 class Line(NamedTuple):
@@ -197,7 +196,7 @@ class Matcher:
             return first, False
         state = _describe_units(line.units[first:k])
         spelled = self._spell_for(line, first, k, state)
-        deniers = ((rule.find_denier(text, k, taken), rule.afar) for rule, text in spelled)
+        deniers = ((rule.find_denier(text, taken), rule.afar) for rule, text in spelled)
         return next(((denier, afar) for denier, afar in deniers if denier is not None), (first, False))
 
     def find_phrase(self, items: Sequence[Constituent], k: int) -> str | None:
@@ -215,7 +214,7 @@ class Matcher:
 
     def _hold_of(self, line: Line, first: int, k: int, state: int) -> Iterator[str]:
         """The names of the rules that hold of opinion k, whose phrase begins at unit `first`."""
-        return (rule.name for rule, text in self._spell_for(line, first, k, state) if rule.holds(text, k))
+        return (rule.name for rule, text in self._spell_for(line, first, k, state) if rule.holds(text))
 
     def _spell_for(self, line: Line, first: int, k: int, state: int) -> Iterator[tuple[_Matched, str]]:
         """Each rule that can hold of opinion k, whose phrase begins at unit `first`, by the words of its clause, with
@@ -253,7 +252,7 @@ class Matcher:
             for item, bits in zip(line.units, place_bits(line.units, line.bits), strict=True)
         ]
         all_bits[i] |= BITS["TARGET"]
-        return rule.holds("".join(map(rule.rows.spell, all_bits)), i)
+        return rule.holds("".join(map(rule.rows.spell, all_bits)))
 
 
 class RuleIndex(Generic[Indexed]):

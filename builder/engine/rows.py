@@ -197,12 +197,11 @@ class Factor(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """A pattern made ready. `here`: it begins with what it is about. `about`: the classes one of which that is of, none
-    if it may be any word. `needs`: for each class that a match needs a word of, its bits.
+    """A pattern made ready. `about`: the classes one of which what it is about is of, none if that may be any word.
+    `needs`: for each class that a match needs a word of, its bits.
     """
 
     body: str
-    here: bool
     about: int
     needs: tuple[int, ...]
 
@@ -211,9 +210,9 @@ class Pattern(NamedTuple):
         """The pattern as a regular expression, made when it is first asked for: few rules meet a text."""
         return compile_body(self.body)
 
-    def holds(self, line: str, at: int) -> bool:
-        """Whether it holds of the unit at `at` of a line."""
-        return (self.expression.match(line, at) if self.here else self.expression.search(line)) is not None
+    def holds(self, line: str) -> bool:
+        """Whether it holds of the unit of a line that is in question."""
+        return self.expression.search(line) is not None
 
 
 class RuleRows:
@@ -260,12 +259,10 @@ class RuleRows:
                 about.append(bits[0] if bits else 0)
             elif bits and _is_needed(pattern, match):
                 needs.extend(bits)
-        first = _ATOM.match(pattern)
-        here = first is not None and "|" not in pattern and not focus.isdisjoint(first[0].split("&"))
         if not about:
             fix = "name one of " + ", ".join(sorted(focus))
             raise ResourceError(f"pattern {pattern!r} does not name what it is about", where=where, fix=fix)
-        return Pattern(self.spell_pattern(pattern), here, reduce(or_, about, 0) if all(about) else 0, tuple(needs))
+        return Pattern(self.spell_pattern(pattern), reduce(or_, about, 0) if all(about) else 0, tuple(needs))
 
     def spell_pattern(self, pattern: str) -> str:
         """A pattern as a regular expression over rows."""
