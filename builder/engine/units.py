@@ -98,7 +98,7 @@ class UnitReader:
         self._symbols = symbols | {word: SYMBOLS[name] for name, own in units.items() for word in own}
         longest = {word[:2]: word for word in sorted(self._symbols, key=len)}
         self._reach = {head: min(len(word), MAX_WORD) for head, word in longest.items()}
-        self._pieces = {word: cut for word in apart if (cut := _cut_longest_first(word, self._symbols))}
+        self._apart = frozenset(apart)
         self._splits: dict[str, tuple[_Piece, ...]] = {}
         """How unknown words fall apart: most come again and again."""
 
@@ -143,17 +143,19 @@ class UnitReader:
         Only of one that falls apart into known words: with an opinion among them, or an aspect and a degree word
         (肉超 of 肉超好吃); else nothing.
         """
-        if pieces := self._pieces.get(word):
-            return pieces
-        if not 2 <= len(word) <= _LONGEST_SPLIT:
+        apart, known = word in self._apart, self._symbols
+        if not (2 <= len(word) <= _LONGEST_SPLIT or apart):
             return ()
         pieces = self._splits.get(word)
         if pieces is None:
-            parts = cut_into_fewest(word, lambda part: self._symbols.get(part, BLOCKED) != BLOCKED)
-            starts = accumulate(map(len, parts), initial=0)
-            pieces = tuple((at, at + len(part), self._symbols[part]) for at, part in zip(starts, parts, strict=False))
-            kinds = [symbol for _, _, symbol in pieces]
-            pieces = pieces if OPINION in kinds or kinds == [ASPECT, DEG] else ()
+            if apart:
+                parts = cut_into_fewest(word, lambda part: part != word and (part in known or len(part) == 1))
+            else:
+                parts = cut_into_fewest(word, lambda part: known.get(part, BLOCKED) != BLOCKED)
+            starts, kinds = accumulate(map(len, parts), initial=0), [known.get(part, OTHER) for part in parts]
+            judges = OPINION in kinds or kinds == [ASPECT, DEG] or (apart and ASPECT in kinds)
+            places = zip(starts, parts, kinds, strict=False)
+            pieces = tuple((at, at + len(part), kind) for at, part, kind in places) if judges else ()
             if len(self._splits) < _CACHE:
                 self._splits[word] = pieces
         return pieces
@@ -275,19 +277,6 @@ def lower_case(text: str) -> str:
     """`text` in lower case, of equal length: a few capitals have a lower case of two characters and stay."""
     lowered = text.lower()
     return lowered if len(lowered) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
-
-
-def _cut_longest_first(word: str, symbols: Mapping[str, str]) -> tuple[_Piece, ...]:
-    """`word` as the longest known words from the left, other characters as they are; nothing if that finds no aspect
-    or opinion.
-    """
-    out: list[_Piece] = []
-    at = 0
-    while at < len(word):
-        stop = next((s for s in range(len(word), at + 1, -1) if word[at:s] in symbols and word[at:s] != word), at + 1)
-        out.append((at, stop, symbols.get(word[at:stop], OTHER)))
-        at = stop
-    return tuple(out) if any(symbol in JUDGING for _, _, symbol in out) else ()
 
 
 def cut_into_fewest(word: str, is_known: Callable[[str], bool]) -> tuple[str, ...]:
