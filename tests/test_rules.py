@@ -358,10 +358,10 @@ def test_of_several_rules_of_a_kind_the_lists_count_in_a_row_and_else_the_first_
         ("predicate", {"category": "staff.absent"}, "unknown category 'staff.absent'"),
         (
             "predicate",
-            {"pattern": "BAR UES", "before": "", "after": "", "words": {"BAR": ["x"]}, "needs": []},
+            {"pattern": "BAR UES", "before": "", "after": "", "words": {"BAR": ["x"]}},
             "unknown unit 'UES' in pattern 'BAR UES'; known: ",
         ),
-        ("predicate", {"needs": ["BARS"]}, "needs 'BARS', no class"),
+        ("predicate", {"needs": ["BAR"]}, "'needs'; leave it out: the pattern tells which words it needs"),
         ("conjunction", {"enabled": "no"}, "enabled is not true or false"),
     ],
 )

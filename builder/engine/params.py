@@ -60,6 +60,7 @@ _CLASS_OF = {"amounts": "ADDED", "marks": "QUESTION", "openers": "NAMED"}
 _GONE = {
     ("pair-pattern", "least"): "write the aspects into the pattern: TARGET .* ASPECT .* ASPECT .* CURRENT",
     ("pair-pattern", "needs"): "write the unit that it needs into the pattern",
+    ("predicate", "needs"): "leave it out: the pattern tells which words it needs",
 }
 """Kind of rule and parameter that it had -> what to write instead."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import or_
 from typing import NamedTuple
 
@@ -29,8 +29,6 @@ class PredicateRule:
 
     `pattern`: the units that become one opinion of `category`; `before` and `after`: what stands around them. They name
     units, properties and classes as other rules that match do.
-    `needs`: classes of which every match has a word, which save other clauses the search; all of `words` if none are
-    given.
     """
 
     pattern: str
@@ -38,14 +36,16 @@ class PredicateRule:
     words: Mapping[str, tuple[str, ...]]
     before: str = ""
     after: str = ""
-    needs: tuple[str, ...] = ()
 
 
 class _Predicate(NamedTuple):
-    """A rule made ready: its expression with the group `core`, and the entry of what it finds."""
+    """A rule made ready: its expression with the group `core`, for each class that a match needs a word of its bits,
+    and the entry of what it finds.
+    """
 
     rows: RuleRows
     body: str
+    needs: tuple[int, ...]
     entry: OpinionEntry
 
 
@@ -61,18 +61,21 @@ class Predicates:
     ) -> None:
         """`shared`: classes of words that every rule may name. `valences`: those of the categories.
 
-        ResourceError names an unknown category or unit, or a class of `needs` that a rule lacks.
+        ResourceError names an unknown category or unit.
         """
         self._table = table
         made = [_compile_rule(rule, params, shared, table, valences) for rule, params in rules]
-        needed = [[params.words[name] for name in params.needs or params.words] for _, params in rules]
-        bits = [reduce(or_, map(table.add, classes), 0) for classes in needed]
-        self._index = RuleIndex(list(zip(bits, made, strict=True)))
+        own = [reduce(or_, map(table.add, params.words.values()), 0) for _, params in rules]
+        leading = [one.needs[0] if one.needs else bits for one, bits in zip(made, own, strict=True)]
+        self._index = RuleIndex(list(zip(leading, made, strict=True)))
 
     def read(self, units: list[Constituent]) -> list[Constituent]:
         """The units, with each run that is such a predicate as one opinion."""
         bits = [self._table.find(unit.word, unit.entry) for unit in units]
-        for rows, body, entry in self._index.find(reduce(or_, bits, 0)):
+        clause = reduce(or_, bits, 0)
+        for rows, body, needs, entry in self._index.find(clause):
+            if not all(need & clause for need in needs):
+                continue
             line = "".join(map(rows.spell, place_bits(units, bits)))
             for match in reversed(list(compile_body(body).finditer(line))):
                 first, stop = (at // rows.width for at in match.span("core"))
@@ -93,11 +96,9 @@ def _compile_rule(
     parts = {"before": params.before, "pattern": params.pattern, "after": params.after}
     rows = RuleRows(rule, {key: [part] for key, part in parts.items()}, shared, params.words, table)
     before, core, after = map(rows.spell_pattern, parts.values())
-    for name in params.needs:
-        if name not in params.words:
-            raise rule.fault("needs", f"it needs {name!r}, no class", "name classes of its words")
+    needs = tuple(chain(*map(rows.find_needs, parts.values())))
     entry = OpinionEntry(rule.name, params.category, valences[params.category], rule.where)
-    return _Predicate(rows, f"(?:{before})(?P<core>{core})(?={after})", entry)
+    return _Predicate(rows, f"(?:{before})(?P<core>{core})(?={after})", needs, entry)
 
 
 def _make_one(run: Sequence[Constituent], entry: OpinionEntry) -> Constituent:

@@ -251,18 +251,18 @@ class RuleRows:
         """A pattern made ready. `focus`: the names of what it is about, one of which it has; ResourceError where it has
         none.
         """
-        about: list[int] = []
-        needs: list[int] = []
-        for match in _ATOM.finditer(pattern):
-            bits = [factor.needed for factor in self._atoms[match[0]] if factor.needed]
-            if not focus.isdisjoint(match[0].split("&")):
-                about.append(bits[0] if bits else 0)
-            elif bits and _is_needed(pattern, match):
-                needs.extend(bits)
-        if not about:
+        atoms = [atom for atom in _ATOM.findall(pattern) if not focus.isdisjoint(atom.split("&"))]
+        if not atoms:
             fix = "name one of " + ", ".join(sorted(focus))
             raise ResourceError(f"pattern {pattern!r} does not name what it is about", where=where, fix=fix)
-        return Pattern(self.spell_pattern(pattern), reduce(or_, about, 0) if all(about) else 0, tuple(needs))
+        about = [next((factor.needed for factor in self._atoms[atom] if factor.needed), 0) for atom in atoms]
+        bits = reduce(or_, about) if all(about) else 0
+        return Pattern(self.spell_pattern(pattern), bits, self.find_needs(pattern))
+
+    def find_needs(self, pattern: str) -> tuple[int, ...]:
+        """For each class that a match of a pattern needs a word of, its bits."""
+        needed = (self._atoms[match[0]] for match in _ATOM.finditer(pattern) if _is_needed(pattern, match))
+        return tuple([factor.needed for factors in needed for factor in factors if factor.needed])
 
     def spell_pattern(self, pattern: str) -> str:
         """A pattern as a regular expression over rows."""

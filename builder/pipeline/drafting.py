@@ -86,10 +86,8 @@ def _spell_pattern(items: Sequence[Constituent], aspect: Constituent, opinion: C
 def _describe_words(run: Sequence[Constituent], polarity: str) -> Mapping[str, object]:
     """The parameters of a rule that makes one opinion of words, each with a class of its own."""
     names = _NAMES[: len(run)]
-    longest = max(range(len(run)), key=lambda i: len(run[i].word))
     return {
         "pattern": " ".join(names),
-        "needs": [names[longest]],
         "category": _CATEGORIES[polarity],
         "words": {name: [item.word] for name, item in zip(names, run, strict=True)},
     }
