@@ -40,10 +40,9 @@ def add_coordinated(
     """An aspect and those of its coordination (paper: `conj`); several aspects stay as they are."""
     if len(aspects) != 1:
         return aspects
-    for at, item in enumerate(clause):
-        if item is aspects[0]:
-            return aspects + tuple([clause[i] for i in _find_coordination(clause, at, words) if i != at])
-    return aspects
+    at = next((i for i, item in enumerate(clause) if item is aspects[0]), None)
+    run = [] if at is None else _find_coordination(clause, at, words)
+    return aspects + tuple([clause[i] for i in run if i != at])
 
 
 def keep_kind(aspects: tuple[Constituent, ...], behind: int) -> tuple[Constituent, ...]:

@@ -100,24 +100,19 @@ def negate(value: float) -> float:
 def find_context_row(word: str, term: Term, aspect: str, lexicon: Lexicon) -> tuple[str, float] | None:
     """The row of context.tsv for an opinion of an aspect: a literal word beats a class, the longer of two wins (高
     CP值, 高 @price).
-
-    A word of one character must end the aspect: 多 沙 is not about 沙拉.
     """
-    best: tuple[int, str, float] | None = None
     rows = lexicon.context.get(word)
     if rows is None:
         return None
-    for target, value in rows:
-        literal = target[0] != "@"
-        if literal:
-            fits = target in aspect if len(target) > 1 else aspect.endswith(target)
-        else:
-            fits = bool(term.cls) and term.cls.startswith(target[1:])
-        if fits:
-            rank = len(target) + (100 if literal else 0)
-            if best is None or rank > best[0]:
-                best = rank, target, value
-    return None if best is None else best[1:]
+    own = [row for row in rows if _is_about(row[0], term, aspect)]
+    return max(own, key=lambda row: (row[0][0] != "@", len(row[0])), default=None)
+
+
+def _is_about(target: str, term: Term, aspect: str) -> bool:
+    """Whether a row is about an aspect. A word of one character must end the aspect: 多 沙 is not about 沙拉."""
+    if target[0] == "@":
+        return bool(term.cls) and term.cls.startswith(target[1:])
+    return target in aspect if len(target) > 1 else aspect.endswith(target)
 
 
 def read_aspect(aspect: Constituent, entries: Mapping[str, AspectEntry]) -> ReadWord:

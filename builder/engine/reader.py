@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -93,10 +93,8 @@ def read(
     texts: Sequence[str], backend: nlp.Backend, variants: Variants | None, scripts: Sequence[Script] | None = None
 ) -> list[Reading]:
     """The words and trees of texts; `scripts` are those the texts are written in, where that is known."""
-    if scripts is None:
-        views = [view(text, variants) for text in texts]
-    else:
-        views = [view(text, variants, script) for text, script in zip(texts, scripts, strict=True)]
+    known = repeat(None, len(texts)) if scripts is None else scripts
+    views = [view(text, variants, script) for text, script in zip(texts, known, strict=True)]
     annotated = backend.annotate([shown.text for shown in views])
     return [Reading(text, shown, tokens) for text, shown, tokens in zip(texts, views, annotated, strict=True)]
 
@@ -130,11 +128,7 @@ def to_text(triplet: Triplet, shown: View, text: str) -> Triplet:
     """A triplet in offsets of a view as one in offsets of the text that the view shows."""
     if shown.unshortened and shown.text == text:
         return triplet
-
-    def move(element: Element) -> Element:
-        return shown.element(element.spans, text)
-
-    return triplet.mapped(move)
+    return triplet.mapped(lambda element: shown.element(element.spans, text))
 
 
 def to_view(triplet: Triplet, shown: View) -> Triplet | None:

@@ -16,7 +16,7 @@ from operator import or_
 from typing import NamedTuple
 
 from builder.core.errors import ResourceError
-from builder.engine.symbols import SYMBOLS
+from builder.engine.symbols import SYMBOLS, compile_expression
 from builder.language.lexicon.resources import Lexicon, OpinionEntry
 from builder.language.lexicon.rules import Rule
 
@@ -232,7 +232,8 @@ class RuleRows:
             for atom in _ATOM.findall(pattern):
                 names = [name for name in atom.split("&") if name != DENIER]
                 self._atoms[atom] = [self._read_factor(name, pattern, rule.at(key)) for name in names]
-            _check_syntax(pattern, rule.at(key))
+            # few are made, so that here no character is what its units are
+            compile_expression(pattern, _ATOM.sub(_spell_unit, pattern), rule.at(key))
         self._bodies = {atom: f".{{{at}}}1.{{{len(self._atoms) - at - 1}}}" for at, atom in enumerate(self._atoms)}
         self._mask = reduce(or_, [factor.bits for factors in self._atoms.values() for factor in factors], 0)
         self.width = 1 + len(self._atoms)
@@ -288,14 +289,6 @@ class RuleRows:
                 fix = "known: " + ", ".join(sorted(RESERVED | self._classes.keys()))
                 raise ResourceError(f"unknown unit {name!r} in pattern {pattern!r}", where=where, fix=fix)
         return Factor(bits, text.startswith("[^"))
-
-
-def _check_syntax(pattern: str, where: str) -> None:
-    """ResourceError where a pattern is no expression. Few are made, so that here no character is what its units are."""
-    try:
-        re.compile(_ATOM.sub(_spell_unit, pattern).replace(" ", ""))
-    except (re.error, RecursionError, OverflowError) as error:
-        raise ResourceError(f"pattern {pattern!r}: {error}", where=where) from error
 
 
 @lru_cache(maxsize=COMPILED)

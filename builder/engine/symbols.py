@@ -108,7 +108,12 @@ def compile_pattern(pattern: str, where: str) -> re.Pattern[str]:
             raise ResourceError(f"unknown unit {match[0]!r} in pattern {pattern!r}", where=where, fix=fix)
         return _NAMES[match[0]]
 
+    return compile_expression(pattern, _NAME.sub(symbol, pattern), where)
+
+
+def compile_expression(pattern: str, expression: str, where: str) -> re.Pattern[str]:
+    """The regular expression that a pattern is spelled as; ResourceError where it is none."""
     try:
-        return re.compile(_NAME.sub(symbol, pattern).replace(" ", ""))
+        return re.compile(expression.replace(" ", ""))
     except (re.error, RecursionError, OverflowError) as error:
         raise ResourceError(f"pattern {pattern!r}: {error}", where=where) from error
