@@ -304,9 +304,9 @@ def _spell_unit(match: re.Match[str]) -> str:
 
 def find_mark(word: str) -> str:
     """The mark of an entry of a class: `_…` of `一…`, `…_` of `…味`, `role:` of `role:person`; empty of a word."""
-    if word[0] == "…" or word[-1] == "…":
-        return "…_" if word[0] == "…" else "_…"
-    return "@" if word[0] == "@" else next((prefix for prefix in _PREFIXES if word.startswith(prefix)), "")
+    if "…" in (word[:1], word[-1:]):
+        return "…_" if word[:1] == "…" else "_…"
+    return "@" if word[:1] == "@" else next((prefix for prefix in _PREFIXES if word.startswith(prefix)), "")
 
 
 def _find_prefixed(marked: Mapping[str, int], name: str) -> int:
