@@ -10,20 +10,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from builder.core.edges import clashes
 from builder.core.errors import ModelError, install_command
-from builder.core.files import read_settings, write_atomically
+from builder.core.files import write_atomically
 from builder.core.machine import has_gpu
 from builder.core.records import VERDICTS, Triplet, Verdict
-from builder.language.lexicon.packs import JUDGE, reader_folder
+from builder.language.lexicon.packs import JUDGE, read_judge, reader_folder
 from builder.learning.task import Example, Progress
 from builder.models.combiner import FLOOR, Combiner
 from builder.models.numpy_reader import open_numpy_reader
@@ -121,7 +122,7 @@ def copy_model(source: Path, folder: Path, device: str = "auto") -> ShippedModel
     """Lay the model of a domain, with the reader, into a folder of a working directory."""
     for file in sorted(reader_folder().iterdir()):
         write_atomically(folder / _READER / file.name, file.read_bytes())
-    write_atomically(folder / JUDGE, (source / JUDGE).read_bytes())
+    _write_judge(folder, read_judge(source))
     return load_model(folder, device)
 
 
@@ -139,7 +140,7 @@ def load_model(folder: Path, device: str = "auto") -> ShippedModel:
 
 def _open(path: Path, reader: TextReader, fix: str) -> ShippedModel:
     try:
-        settings = json.loads(read_settings(path))
+        settings = read_judge(path.parent)
         limits, combiner = TrustLimits.read(settings["limits"]), Combiner.read(settings["combiner"])
         calibration, digest = read_calibration(settings["calibration"]), settings["reader"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -177,6 +178,10 @@ def _has_networks() -> bool:
 
 def write_taught(folder: Path, shipped: Path, combiner: Combiner) -> None:
     """Write the settings of a shipped model as `ShippedModel.weigh_by` changes them."""
-    settings = json.loads(read_settings(shipped / JUDGE)) | {"combiner": combiner.kept}
+    settings = read_judge(shipped) | {"combiner": combiner.kept}
     settings["limits"]["dropped"] = settings["limits"]["limit"]
+    _write_judge(folder, settings)
+
+
+def _write_judge(folder: Path, settings: Mapping[str, Any]) -> None:
     write_atomically(folder / JUDGE, (json.dumps(settings, indent=1) + "\n").encode())
