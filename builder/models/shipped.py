@@ -176,11 +176,16 @@ def _has_networks() -> bool:
     return None not in (find_spec("torch"), find_spec("transformers"))
 
 
-def write_taught(folder: Path, shipped: Path, combiner: Combiner) -> None:
-    """Write the settings of a shipped model as `ShippedModel.weigh_by` changes them."""
-    settings = read_judge(shipped) | {"combiner": combiner.kept}
-    settings["limits"]["dropped"] = settings["limits"]["limit"]
-    _write_judge(folder, settings)
+def write_taught(folder: Path, shipped: Path, combiner: Combiner | None, edge_margin: float | None = None) -> None:
+    """Write the settings of a shipped model as `ShippedModel.weigh_by` changes them, if by labels there is another
+    combiner, and with the margin of edges that they ask for.
+    """
+    settings = read_judge(shipped)
+    if combiner is not None:
+        settings["limits"]["dropped"] = settings["limits"]["limit"]
+    own = combiner or Combiner.read(settings["combiner"])
+    margin = own.edge_margin if edge_margin is None else edge_margin
+    _write_judge(folder, settings | {"combiner": replace(own, edge_margin=margin).kept})
 
 
 def _write_judge(folder: Path, settings: Mapping[str, Any]) -> None:
