@@ -131,8 +131,7 @@ def test_borders_are_chosen_where_labels_of_most_reviews_ask_for_them(tmp_path: 
     others = choose_borders(taught[20:], extracted)
     assert others == BorderHabit((), 0.0, 0.0), "neither setting alone hits"
     moved = {key: [replace(one, aspect_full=one.aspect) for one in own] for key, own in extracted.items()}
-    seldom = choose_borders(taught, extracted, {0.0: extracted, 2.0: moved})
-    assert seldom == BorderHabit((), 0.0, 80.0, 2.0), "edges come first, where nothing is left to move"
+    assert choose_borders(taught, extracted, moved) == BorderHabit((), 0.0, 80.0, 0.0), "nothing is left to move"
 
 
 def test_edges_that_labels_ask_for_are_said_and_taught(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,8 +139,8 @@ def test_edges_that_labels_ask_for_are_said_and_taught(tmp_path: Path, capsys: p
     for habit, said in (
         (BorderHabit((), 30.0, 31.0, 0.0), "elsewhere: edges of the reader more often by `--teach`; exact F1"),
         (
-            BorderHabit((("lead", "clause"),), 30.0, 31.0, 2.0),
-            "elsewhere: `--set release.lead=clause` and edges of the rules more often by `--teach`; exact F1",
+            BorderHabit((("lead", "clause"),), 30.0, 31.0, 0.0),
+            "elsewhere: `--set release.lead=clause` and edges of the reader more often by `--teach`; exact F1",
         ),
     ):
         measured = MeasuredGain((GainRow(12, score, score, (0.0,)),), 24, 0, (), (), 0.0, habit)

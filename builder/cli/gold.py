@@ -176,6 +176,7 @@ def _parameters_of(given: tuple[str, ...]) -> dict[str, object]:
 
 _SHOWN = 5
 """Labels that are left out and shown."""
+_MORE_EDGES = "edges of the reader more often"
 
 
 @click.command()
@@ -277,16 +278,11 @@ def _print_gain(measured: MeasuredGain, splits: int, as_json: bool) -> None:
     if borders.settings or borders.edge_margin is not None:
         options = [f"--set release.{setting}={value}" for setting, value in borders.settings]
         ways = [f"`{' '.join(options)}`"] if options else []
-        ways += [] if borders.edge_margin is None else [f"{_name_edges(borders.edge_margin)} by `--teach`"]
+        ways += [] if borders.edge_margin is None else [f"{_MORE_EDGES} by `--teach`"]
         click.echo(
             f"your labels begin and end elsewhere: {' and '.join(ways)}; exact F1 of the longest forms rises from "
             f"{borders.before:.1f} to {borders.after:.1f} on these same reviews; less on others"
         )
-
-
-def _name_edges(margin: float) -> str:
-    """What an edge margin of a combiner does."""
-    return f"edges of the {'reader' if margin < 1 else 'rules'} more often"
 
 
 def _describe_parts(measured: MeasuredGain) -> dict[str, object]:
@@ -305,7 +301,7 @@ def _teach(labels: LabelledRows, where: Path, workdir: Path, measured: MeasuredG
     margin = measured.borders.edge_margin
     lessons = teach(labels.rows, where, workdir, measured.weighed, margin)
     weights = "weighed by labels" if lessons.combiner else "weighed as shipped"
-    weights += "" if margin is None else f", {_name_edges(margin)}"
+    weights += "" if margin is None else f", {_MORE_EDGES}"
     aspects = f"\naspects learnt: {', '.join(lessons.aspects)}" if lessons.aspects else ""
     click.echo(
         f"{workdir} is taught by {counted(len(labels.rows), 'review')}: {counted(len(lessons.aspects), 'aspect')} "
