@@ -130,6 +130,8 @@ def test_broken_limits_of_a_model_are_an_error_that_names_the_file(content: str,
     (tmp_path / "model" / "judge.json").write_text(content, encoding="utf-8")
     with pytest.raises(ModelError, match=r"judge\.json: no readable limits"):
         open_model(tmp_path / "model")
+    with pytest.raises(ModelError, match=r"judge\.json: no readable limits"):
+        copy_model(tmp_path / "model", tmp_path / "copy")
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -122,7 +123,7 @@ def copy_model(source: Path, folder: Path, device: str = "auto") -> ShippedModel
     """Lay the model of a domain, with the reader, into a folder of a working directory."""
     for file in sorted(reader_folder().iterdir()):
         write_atomically(folder / _READER / file.name, file.read_bytes())
-    _write_judge(folder, read_judge(source))
+    _write_judge(folder, _read_judge(source, _FIX))
     return load_model(folder, device)
 
 
@@ -139,16 +140,28 @@ def load_model(folder: Path, device: str = "auto") -> ShippedModel:
 
 
 def _open(path: Path, reader: TextReader, fix: str) -> ShippedModel:
-    try:
-        settings = read_judge(path.parent)
+    settings = _read_judge(path.parent, fix)
+    with _refusing(path, fix):
         limits, combiner = TrustLimits.read(settings["limits"]), Combiner.read(settings["combiner"])
         calibration, digest = read_calibration(settings["calibration"]), settings["reader"]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        message = f"no readable limits, or those of another version of builder: {error!r}"
-        raise ModelError(message, where=str(path), fix=fix) from error
     if reader_digest(reader) != digest:
         raise ModelError("these limits were measured with another reader", where=str(path), fix=fix)
     return ShippedModel(reader, combiner, limits, calibration)
+
+
+def _read_judge(folder: Path, fix: str) -> dict[str, Any]:
+    with _refusing(folder / JUDGE, fix):
+        return read_judge(folder)
+
+
+@contextmanager
+def _refusing(path: Path, fix: str) -> Iterator[None]:
+    """ModelError for a file that says nothing readable of weights and limits."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        message = f"no readable limits, or those of another version of builder: {error!r}"
+        raise ModelError(message, where=str(path), fix=fix) from error
 
 
 def _load_reader(folder: Path, device: str) -> TextReader:

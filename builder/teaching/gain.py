@@ -200,7 +200,10 @@ def choose_borders(
     drawn = np.random.default_rng(0).integers(len(counts), size=(_DRAWS, len(counts)))
     before = _f1(counts.sum(0))
     while True:
-        sure, tried = [], [] if loose is None else [(_EDGES, LOOSE, wanted, loose)]
+        sure = []
+        tried: list[tuple[str, Any, ReleaseSettings, Extracted]] = []
+        if loose is not None:
+            tried.append((_EDGES, LOOSE, wanted, loose))
         for setting, value in BORDERS:
             tried.append((setting, value, replace(wanted, **{setting: value}), extracted))  # type: ignore[arg-type]
         for setting, value, moved, found in tried:

@@ -208,7 +208,7 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
 
 def _is_no_measure(text: str, start: int, end: int) -> bool:
     """Whether no number stands before a part of a text: 吋筆電 is a part of 14吋筆電."""
-    return not text[:start].endswith(tuple("0123456789"))
+    return not text[max(0, start - 1) : start].isdecimal()
 
 
 def _is_named(word: str) -> bool:
