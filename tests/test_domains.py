@@ -419,7 +419,7 @@ def test_a_class_with_a_strange_name_or_role_changes_nothing(change: dict[str, s
 
 
 def test_an_aspect_is_offered_a_known_class_by_its_ending_or_else_a_role() -> None:
-    words = {"魚塘經理": "staff", "水族館大廳": "place.generic", "鱗": "thing", "koi": "thing"}
+    words = {"魚塘經理": "staff", "水族館大廳": "place.generic", "鱗": "thing", "koi": "thing", "芒果": "thing"}
     assert {word: guess_class(word, load_lexicon(domain="none")) for word in words} == words
 
 
