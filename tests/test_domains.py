@@ -419,7 +419,7 @@ def test_a_class_with_a_strange_name_or_role_changes_nothing(change: dict[str, s
 
 
 def test_an_aspect_is_offered_a_known_class_by_its_ending_or_else_a_role() -> None:
-    words = {"魚塘經理": "staff", "水族館大廳": "place.generic", "鱗": "thing", "koi": "thing"}
+    words = {"魚塘經理": "staff", "水族館大廳": "place.generic", "鱗": "thing", "koi": "thing", "芒果": "thing"}
     assert {word: guess_class(word, load_lexicon(domain="none")) for word in words} == words
 
 
@@ -472,6 +472,22 @@ def test_names_times_known_words_and_what_rules_compose_are_not_proposed(kind: s
     assert not can_be_proposed(kind, word, lexicon)
     assert can_be_proposed("aspect", "珊瑚缸", lexicon) and can_be_proposed("aspect", "vivace", lexicon)
     assert can_be_proposed("opinion", "瑩亮", lexicon)
+    assert "細" in lexicon.opinions and "嫩" in lexicon.opinions and can_be_proposed("opinion", "細嫩", lexicon)
+
+
+def test_a_noun_of_the_dictionary_is_an_opinion_where_the_model_is_sure() -> None:
+    lexicon, texts = load_lexicon(domain="none"), ["珊瑚彈牙", "海葵彈牙", "彈牙的魚", "這裡彈牙"]
+    views = [view(text, lexicon.variants) for text in texts]
+    sure = {at: [Found("opinion", texts[at].index("彈"), texts[at].index("彈") + 2, 1)] for at in range(4)}
+    assert [row.word for row in choose_words(texts, views, sure, lexicon, support=2)] == ["彈牙"]
+    assert not choose_words(texts, views, {**sure, 0: [], 1: [], 2: []}, lexicon, support=2)
+
+
+def test_what_stands_behind_a_number_is_a_part_of_a_size() -> None:
+    lexicon, found = load_lexicon(domain="none"), {at: [Found("aspect", 2, 5)] for at in range(2)}
+    for texts, words in ((["14寸魚缸很亮", "16寸魚缸好"], []), (["14寸魚缸很亮", "一個寸魚缸"], ["寸魚缸"])):
+        views = [view(text, lexicon.variants) for text in texts]
+        assert [row.word for row in choose_words(texts, views, found, lexicon, support=2)] == words
 
 
 def test_what_a_model_finds_is_counted_without_words_of_degree() -> None:

@@ -29,7 +29,7 @@ from builder.teaching.gain import (
     _Trial,
     choose_borders,
 )
-from builder.teaching.label_sources import forget, read_labels, untaught
+from builder.teaching.label_sources import forget, read_labels, teach, untaught
 from builder.teaching.lessons import SharedJudge, learn_aspects, read_taught
 
 DISHES = ("湯頭", "牛肉麵", "滷味", "紅茶", "水餃", "炒飯", "咖哩", "豬排")
@@ -130,6 +130,29 @@ def test_borders_are_chosen_where_labels_of_most_reviews_ask_for_them(tmp_path: 
     assert choose_borders(taught, extracted) == BorderHabit((("modifiers", "unpointed"),), 0.0, 80.0)
     others = choose_borders(taught[20:], extracted)
     assert others == BorderHabit((), 0.0, 0.0), "neither setting alone hits"
+    moved = {key: [replace(one, aspect_full=one.aspect) for one in own] for key, own in extracted.items()}
+    assert choose_borders(taught, extracted, moved) == BorderHabit((), 0.0, 80.0, 0.0), "nothing is left to move"
+
+
+def test_edges_that_labels_ask_for_are_said_and_taught(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    score = MeanScore(50.0, 50.0, 50.0)
+    for habit, said in (
+        (BorderHabit((), 30.0, 31.0, 0.0), "elsewhere: edges of the reader more often by `--teach`; exact F1"),
+        (
+            BorderHabit((("lead", "clause"),), 30.0, 31.0, 0.0),
+            "elsewhere: `--set release.lead=clause` and edges of the reader more often by `--teach`; exact F1",
+        ),
+    ):
+        measured = MeasuredGain((GainRow(12, score, score, (0.0,)),), 24, 0, (), (), 0.0, habit)
+        _print_gain(measured, 1, as_json=False)
+        assert said in capsys.readouterr().out
+    gold, work, shipped = write_gold(tmp_path / "gold.jsonl"), tmp_path / "work", find_model("restaurant") or Path()
+    work.mkdir()
+    teach(read_labels(gold).rows, gold, work, weighed=False, edge_margin=0.0)
+    model, below = open_model(folders_in(work).model or Path()), open_model(shipped)
+    assert model.combiner == replace(below.combiner, edge_margin=0.0)
+    assert model.limits == below.limits, "weights of labels alone change the limits"
+    assert forget(work) is not None and folders_in(work).model == shipped
 
 
 def write_praise(path: Path, number: int = 60) -> Path:

@@ -15,7 +15,7 @@ from conftest import ROOT, Command, invoke, small_input
 
 from builder import Extractor
 from builder.core.config import resolve
-from builder.core.errors import ConfigError, ModelError, install_command
+from builder.core.errors import BuilderError, ConfigError, ModelError, install_command
 from builder.core.records import Element, Triplet
 from builder.core.settings import Config
 from builder.language.lexicon.folders import SHIPPED, Folders
@@ -59,14 +59,36 @@ def test_a_pack_may_bring_its_own_limits_and_other_words_have_no_model(pack: Pat
     assert replace(model, limits=replace(LIMITS, limit=0.1)).digest != model.digest
 
 
-@pytest.mark.parametrize(
-    ("domain", "weighed"), [("none", "_common"), ("laptop", "restaurant"), ("hotels", "restaurant")]
-)
+@pytest.mark.parametrize(("domain", "weighed"), [("none", "_common"), ("hotels", "restaurant")])
 def test_a_domain_without_a_model_of_its_own_is_weighed_by_how_strong_its_words_are(domain: str, weighed: str) -> None:
     model = Folders(domain=domain).model
     assert model == ROOT / "domains" / weighed / "model"
     named = json.loads((model / "judge.json").read_text(encoding="utf-8"))["reader"]
     assert named == reader_digest(open_reader()) == reader_digest(open_model(model).reader)
+
+
+def test_a_pack_may_change_one_number_of_a_shipped_domain(tmp_path: Path) -> None:
+    laptop, below = Folders(domain="laptop"), open_model(SHIPPED.model or Path())
+    model = open_model(laptop.model or Path())
+    assert model.combiner == replace(below.combiner, edge_margin=2.0) and model.limits == below.limits
+    assert model.calibration == below.calibration and model.digest != below.digest
+    copied = copy_model(laptop.model or Path(), tmp_path)
+    assert copied.digest == load_model(tmp_path).digest == model.digest, "a working directory needs no pack"
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ({"over": "restaurant", "combiner": {"edge margins": 2.0}}, "unknown weights: edge margins"),
+        ({"over": "restaurant", "combiner": 2.0}, "no readable limits"),
+        ({"over": "restaurants"}, "'restaurants' is no domain to add words to"),
+        ({"over": ["restaurant"]}, "is no domain to add words to"),
+    ],
+)
+def test_a_change_that_no_model_knows_is_an_error(content: object, fault: str, tmp_path: Path) -> None:
+    (tmp_path / "judge.json").write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(BuilderError, match=fault):
+        open_model(tmp_path)
 
 
 def test_limits_that_were_measured_with_another_reader_are_refused(pack: Path, tmp_path: Path) -> None:
@@ -108,6 +130,8 @@ def test_broken_limits_of_a_model_are_an_error_that_names_the_file(content: str,
     (tmp_path / "model" / "judge.json").write_text(content, encoding="utf-8")
     with pytest.raises(ModelError, match=r"judge\.json: no readable limits"):
         open_model(tmp_path / "model")
+    with pytest.raises(ModelError, match=r"judge\.json: no readable limits"):
+        copy_model(tmp_path / "model", tmp_path / "copy")
 
 
 @pytest.fixture(scope="module")

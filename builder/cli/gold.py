@@ -176,6 +176,7 @@ def _parameters_of(given: tuple[str, ...]) -> dict[str, object]:
 
 _SHOWN = 5
 """Labels that are left out and shown."""
+_MORE_EDGES = "edges of the reader more often"
 
 
 @click.command()
@@ -223,7 +224,7 @@ def gain(
         measured = measure_gain(labels.rows, where, folders, splits)
         _print_gain(measured, splits, as_json)
     if teach and workdir:
-        _teach(labels, where, workdir, measured.weighed, as_json)
+        _teach(labels, where, workdir, measured, as_json)
 
 
 @contextmanager
@@ -273,10 +274,13 @@ def _print_gain(measured: MeasuredGain, splits: int, as_json: bool) -> None:
         click.echo(f"the labels move no weights: F1 {f'would be {lower:.1f} lower' if lower else 'stays'}")
     for switch in measured.wanted_switches:
         click.echo(f"your labels speak for `--set {switch.name}`")
-    if (borders := measured.borders).settings:
-        options = " ".join(f"--set release.{setting}={value}" for setting, value in borders.settings)
+    borders = measured.borders
+    if borders.settings or borders.edge_margin is not None:
+        options = [f"--set release.{setting}={value}" for setting, value in borders.settings]
+        ways = [f"`{' '.join(options)}`"] if options else []
+        ways += [] if borders.edge_margin is None else [f"{_MORE_EDGES} by `--teach`"]
         click.echo(
-            f"your labels begin and end elsewhere: `{options}`; exact F1 of the longest forms rises from "
+            f"your labels begin and end elsewhere: {' and '.join(ways)}; exact F1 of the longest forms rises from "
             f"{borders.before:.1f} to {borders.after:.1f} on these same reviews; less on others"
         )
 
@@ -291,11 +295,13 @@ def _describe_parts(measured: MeasuredGain) -> dict[str, object]:
     return {**gains, "weighed": measured.weighed, "by_weights": measured.by_weights, "borders": borders}
 
 
-def _teach(labels: LabelledRows, where: Path, workdir: Path, weighed: bool, as_json: bool) -> None:
+def _teach(labels: LabelledRows, where: Path, workdir: Path, measured: MeasuredGain, as_json: bool) -> None:
     from builder.teaching.label_sources import teach
 
-    lessons = teach(labels.rows, where, workdir, weighed)
+    margin = measured.borders.edge_margin
+    lessons = teach(labels.rows, where, workdir, measured.weighed, margin)
     weights = "weighed by labels" if lessons.combiner else "weighed as shipped"
+    weights += "" if margin is None else f", {_MORE_EDGES}"
     aspects = f"\naspects learnt: {', '.join(lessons.aspects)}" if lessons.aspects else ""
     click.echo(
         f"{workdir} is taught by {counted(len(labels.rows), 'review')}: {counted(len(lessons.aspects), 'aspect')} "

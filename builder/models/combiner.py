@@ -117,32 +117,41 @@ PRIOR = 30.0
 """How firmly the shipped weights hold against labels: so many labels that contradict a number, in its usual range."""
 _RAREST = 1e-3
 """Markers' probabilities nearer to 0 or 1 are taken for this far."""
-_FIRM = 0.7
-"""How much likelier other edges than those of the rules must be, as a difference of log-odds."""
+_EDGES, _FIRM = "edge margin", 0.7
 _STEPS, _SHORTEST, _NARROWEST, _FREE = 100, 1e-6, 0.25, 0.5
 Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Combiner:
-    """A weight for each number of `describe`, and an offset."""
+    """A weight for each number of `describe`, and an offset. `edge_margin`: how much likelier other edges than those of
+    the rules must be, as a difference of log-odds.
+    """
 
     weights: tuple[float, ...]
     offset: float
+    edge_margin: float = _FIRM
 
     @classmethod
     def read(cls, kept: Mapping[str, float]) -> Combiner:
         """A combiner from what a file holds of it, perhaps of a reader without markers; KeyError, TypeError or
         ValueError where it holds none.
         """
+        if unknown := kept.keys() - {*NAMES, "offset", _EDGES}:
+            raise ValueError(f"unknown weights: {', '.join(sorted(unknown))}")
         known = dict.fromkeys(_OF_MARKERS, 0.0) | dict(kept)
-        return cls(tuple(float(known[name]) for name in NAMES), float(kept["offset"]))
+        weights = tuple(float(known[name]) for name in NAMES)
+        return cls(weights, float(kept["offset"]), float(kept.get(_EDGES, _FIRM)))
 
     @property
     def kept(self) -> dict[str, float]:
-        """What a file holds of it: of markers nothing where they weigh nothing, as before there were any."""
+        """What a file holds of it: of markers nothing where they weigh nothing, as before there were any, and of edges
+        only what is unusual.
+        """
         named = zip(NAMES, self.weights, strict=True)
-        return {"offset": self.offset, **{name: own for name, own in named if own or name not in _OF_MARKERS}}
+        weights = {name: own for name, own in named if own or name not in _OF_MARKERS}
+        edges = {} if self.edge_margin == _FIRM else {_EDGES: self.edge_margin}
+        return {"offset": self.offset, **edges, **weights}
 
     def read_review(self, ruled: Sequence[Triplet], reading: TextReading) -> tuple[Numbers, list[Proposal]]:
         """Of the rules' triplets the chances of YY, YN and NX [n, 3], and proposals with theirs: the reader's, and
@@ -178,7 +187,7 @@ class Combiner:
         ]
         own, *odds = self._odds([describe(one, one.polarity, reading, ruled=True) for one in (triplet, *shapes)])
         likeliest, best = max(zip(odds, shapes, strict=True), key=lambda pair: pair[0], default=(own, triplet))
-        return best if likeliest > own + _FIRM else triplet
+        return best if likeliest > own + self.edge_margin else triplet
 
     def adapt(self, described: Sequence[Sequence[float]], right: Sequence[bool]) -> Combiner:
         """The weights that are likeliest by labelled triplets and by these weights, the mean of a Gaussian prior; these
@@ -212,7 +221,7 @@ class Combiner:
                 break
             weights += step
         *own, offset = (round(float(weight), 4) for weight in weights)
-        return Combiner(tuple(own), offset)
+        return replace(self, weights=tuple(own), offset=offset)
 
     def _chances(self, described: Sequence[Sequence[float]]) -> Numbers:
         return np.asarray(1 / (1 + np.exp(-self._odds(described))), np.float64)

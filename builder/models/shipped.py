@@ -10,20 +10,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from builder.core.edges import clashes
 from builder.core.errors import ModelError, install_command
-from builder.core.files import read_settings, write_atomically
+from builder.core.files import write_atomically
 from builder.core.machine import has_gpu
 from builder.core.records import VERDICTS, Triplet, Verdict
-from builder.language.lexicon.packs import JUDGE, reader_folder
+from builder.language.lexicon.packs import JUDGE, read_judge, reader_folder
 from builder.learning.task import Example, Progress
 from builder.models.combiner import FLOOR, Combiner
 from builder.models.numpy_reader import open_numpy_reader
@@ -121,7 +123,7 @@ def copy_model(source: Path, folder: Path, device: str = "auto") -> ShippedModel
     """Lay the model of a domain, with the reader, into a folder of a working directory."""
     for file in sorted(reader_folder().iterdir()):
         write_atomically(folder / _READER / file.name, file.read_bytes())
-    write_atomically(folder / JUDGE, (source / JUDGE).read_bytes())
+    _write_judge(folder, _read_judge(source, _FIX))
     return load_model(folder, device)
 
 
@@ -138,16 +140,28 @@ def load_model(folder: Path, device: str = "auto") -> ShippedModel:
 
 
 def _open(path: Path, reader: TextReader, fix: str) -> ShippedModel:
-    try:
-        settings = json.loads(read_settings(path))
+    settings = _read_judge(path.parent, fix)
+    with _refusing(path, fix):
         limits, combiner = TrustLimits.read(settings["limits"]), Combiner.read(settings["combiner"])
         calibration, digest = read_calibration(settings["calibration"]), settings["reader"]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        message = f"no readable limits, or those of another version of builder: {error!r}"
-        raise ModelError(message, where=str(path), fix=fix) from error
     if reader_digest(reader) != digest:
         raise ModelError("these limits were measured with another reader", where=str(path), fix=fix)
     return ShippedModel(reader, combiner, limits, calibration)
+
+
+def _read_judge(folder: Path, fix: str) -> dict[str, Any]:
+    with _refusing(folder / JUDGE, fix):
+        return read_judge(folder)
+
+
+@contextmanager
+def _refusing(path: Path, fix: str) -> Iterator[None]:
+    """ModelError for a file that says nothing readable of weights and limits."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        message = f"no readable limits, or those of another version of builder: {error!r}"
+        raise ModelError(message, where=str(path), fix=fix) from error
 
 
 def _load_reader(folder: Path, device: str) -> TextReader:
@@ -175,8 +189,17 @@ def _has_networks() -> bool:
     return None not in (find_spec("torch"), find_spec("transformers"))
 
 
-def write_taught(folder: Path, shipped: Path, combiner: Combiner) -> None:
-    """Write the settings of a shipped model as `ShippedModel.weigh_by` changes them."""
-    settings = json.loads(read_settings(shipped / JUDGE)) | {"combiner": combiner.kept}
-    settings["limits"]["dropped"] = settings["limits"]["limit"]
+def write_taught(folder: Path, shipped: Path, combiner: Combiner | None, edge_margin: float | None = None) -> None:
+    """Write the settings of a shipped model as `ShippedModel.weigh_by` changes them, if by labels there is another
+    combiner, and with the margin of edges that they ask for.
+    """
+    settings = read_judge(shipped)
+    if combiner is not None:
+        settings["limits"]["dropped"] = settings["limits"]["limit"]
+    own = combiner or Combiner.read(settings["combiner"])
+    margin = own.edge_margin if edge_margin is None else edge_margin
+    _write_judge(folder, settings | {"combiner": replace(own, edge_margin=margin).kept})
+
+
+def _write_judge(folder: Path, settings: Mapping[str, Any]) -> None:
     write_atomically(folder / JUDGE, (json.dumps(settings, indent=1) + "\n").encode())

@@ -6,7 +6,7 @@ and what the switches of a release would bring. Rules and the shipped model read
 that people judged one by one teach along with every size; they are never scored.
 
 Where labels let the longest forms begin and end is a habit, not a word to learn: the settings of a release that raise
-exact F1 are chosen on all labelled reviews.
+exact F1 are chosen on all labelled reviews, and how easily edges of the reader replace those of the rules.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,8 @@ BORDERS = (
     ("modifiers", "unpointed"), ("modifiers", "drop"), ("lead", "clause"), ("particles", "add"), ("particles", "drop"),
 )  # fmt: skip
 """Settings of a release, and their values that move borders."""
+_EDGES, LOOSE = "edge margin", 0.0
+"""The `Combiner.edge_margin` by which edges of the reader replace those of the rules wherever they are likelier."""
 _DRAWS, _SURE = 200, 0.8
 """So many draws of the labelled reviews, and in what share of them a setting must raise exact F1."""
 Answers = Mapping[str, Sequence[Answer]]
@@ -105,12 +108,13 @@ class PartGain:
 @dataclass(frozen=True, slots=True)
 class BorderHabit:
     """The settings of a release that let longest forms begin and end as labels have them, and exact F1 of the labelled
-    reviews without and with these.
+    reviews without and with these. `edge_margin` is that of a combiner, None where the shipped one stays.
     """
 
     settings: tuple[tuple[str, str], ...]
     before: float
     after: float
+    edge_margin: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,31 +184,39 @@ def measure_gain(rows: Rows, where: Path, folders: Folders, splits: int = SPLITS
         tuple(PartGain.of(name, before, scores[name]) for name in parts),
         tuple(PartGain.of(name, scores[best], score(answered)) for name, answered in switched),
         by_weights,
-        choose_borders(whole, extracted),
+        choose_borders(whole, extracted, trial.find(whole, reader, judge.set_edges(LOOSE)) if judge else None),
     )
 
 
-def choose_borders(reviews: Sequence[TaughtReview], extracted: Extracted) -> BorderHabit:
+def choose_borders(
+    reviews: Sequence[TaughtReview], extracted: Extracted, loose: Extracted | None = None
+) -> BorderHabit:
     """The borders that labels ask for, the setting that brings most first, and others on top of it. Each raises exact
-    F1 in most draws of the reviews with replacement, so that a few reviews say nothing.
+    F1 in most draws of the reviews with replacement, so that a few reviews say nothing. `loose`: what is found with the
+    margin `LOOSE`.
     """
-    wanted, chosen = ReleaseSettings(), list[tuple[str, str]]()
+    wanted, chosen = ReleaseSettings(), dict[str, Any]()
     counts = _count_exact(reviews, extracted, wanted)
     drawn = np.random.default_rng(0).integers(len(counts), size=(_DRAWS, len(counts)))
     before = _f1(counts.sum(0))
     while True:
         sure = []
+        tried: list[tuple[str, Any, ReleaseSettings, Extracted]] = []
+        if loose is not None:
+            tried.append((_EDGES, LOOSE, wanted, loose))
         for setting, value in BORDERS:
-            if setting not in dict(chosen):
-                moved = replace(wanted, **{setting: value})  # type: ignore[arg-type]
-                own = _count_exact(reviews, extracted, moved)
+            tried.append((setting, value, replace(wanted, **{setting: value}), extracted))  # type: ignore[arg-type]
+        for setting, value, moved, found in tried:
+            if setting not in chosen:
+                own = _count_exact(reviews, found, moved)
                 rises = _f1(own[drawn].sum(1)) - _f1(counts[drawn].sum(1))
                 if (rises > 0).mean() >= _SURE:
-                    sure.append((float(rises.mean()), (setting, value), moved, own))
+                    sure.append((float(rises.mean()), setting, value, moved, found, own))
         if not sure:
-            return BorderHabit(tuple(chosen), float(before), float(_f1(counts.sum(0))))
-        _, name, wanted, counts = max(sure, key=lambda one: one[0])
-        chosen.append(name)
+            margin = chosen.pop(_EDGES, None)
+            return BorderHabit(tuple(chosen.items()), float(before), float(_f1(counts.sum(0))), margin)
+        _, setting, value, wanted, extracted, counts = max(sure, key=lambda one: one[0])
+        chosen[setting] = value
 
 
 def _count_exact(reviews: Sequence[TaughtReview], extracted: Extracted, wanted: ReleaseSettings) -> NDArray[np.float64]:

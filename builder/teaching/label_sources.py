@@ -197,9 +197,9 @@ RECORD = "taught.json"
 _WORDS = Path("lexicon", "aspects", f"imported_{LABELS}.tsv")
 
 
-def teach(rows: Rows, where: Path, workdir: Path, weighed: bool = True) -> Lessons:
+def teach(rows: Rows, where: Path, workdir: Path, weighed: bool = True, edge_margin: float | None = None) -> Lessons:
     """Write what all labels teach into a working directory, in place of what labels taught before. `weighed` is as in
-    `learn`.
+    `learn`, `edge_margin` as in `BorderHabit`.
     """
     with untaught(workdir) as folders:
         reader = make_reader(Recipe(folders=folders))
@@ -208,10 +208,10 @@ def teach(rows: Rows, where: Path, workdir: Path, weighed: bool = True) -> Lesso
     whole = [row for row in rows if "wrong" not in row]
     lines = "".join(json.dumps({name: row[name] for name in ("id", "text", "triplets")}) + "\n" for row in whole)
     write_atomically(taught_file(workdir), lines.encode())
-    if lessons.combiner is not None and folders.model is not None:
+    if folders.model is not None and (lessons.combiner is not None or edge_margin is not None):
         from builder.models.shipped import write_taught
 
-        write_taught(workdir / TAUGHT_MODEL, folders.model, lessons.combiner)
+        write_taught(workdir / TAUGHT_MODEL, folders.model, lessons.combiner, edge_margin)
     write_atomically(workdir / RECORD, (json.dumps({"labels": len(rows)}) + "\n").encode())
     write(Overlay(LABELS, aspects=tuple(lessons.aspects.items())), workdir / "lexicon")
     return lessons

@@ -105,6 +105,11 @@ class SharedJudge:
         """The same with other weights."""
         return replace(self, rated=replace(self.rated, model=self.rated.model.weigh_by(combiner)))
 
+    def set_edges(self, margin: float) -> SharedJudge:
+        """The same with another `Combiner.edge_margin`."""
+        combiner = replace(self.combiner, edge_margin=margin)
+        return replace(self, rated=replace(self.rated, model=replace(self.rated.model, combiner=combiner)))
+
     def ask(self, reading: Reading, ruled: Sequence[Triplet]) -> TextReading:
         """What the reader says of a labelled review, and of these triplets in it: each is asked about once."""
         from builder.models.shipped import read_items

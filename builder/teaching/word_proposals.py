@@ -50,8 +50,11 @@ _SINGLE = 5
 _FLOOR = 0.2
 """Less probable opinions are not asked about."""
 _LATIN = re.compile(r"[a-z]{2,12}")
-_NO_WORDS = frozenset(["nr", "ns", "nt", "t", "m", "q", "c", "d", "p", "r"])
-"""What the dictionary calls names, times, numbers, measures, and words that neither name nor judge."""
+_NAMES = frozenset(["nr", "ns", "nt"])
+_NO_WORDS = frozenset(["t", "m", "q", "c", "d", "p", "r"])
+"""What the dictionary calls times, numbers, measures, and words that neither name nor judge."""
+_SURE = 0.4
+"""An opinion of this confidence may be a noun or a name to the dictionary, which knows few opinions (彈牙, 鮮香)."""
 _PARTICLES = frozenset("了點些")
 _DENIALS = ("沒有", "不是")
 """An opinion that begins so is a statement of its own: 沒有湯."""
@@ -178,9 +181,10 @@ def choose_words(
             continue
         reviews, holding = sum(word in text for text in lower), sum(word in lower[at] for at in findings)
         confidence = named / ((named if is_aspect else holding) + 2)
-        if reviews < support or (not is_aspect and confidence < _FLOOR):
+        if reviews < support or (not is_aspect and confidence < (_SURE if _is_named(word) else _FLOOR)):
             continue
-        places = (one for one in own.places.items() if is_aspect or _stands_alone(views[one[0]].text, *one[1]))
+        is_whole = _is_no_measure if is_aspect else _stands_alone
+        places = (one for one in own.places.items() if is_whole(views[one[0]].text, *one[1]))
         if (shown := next(places, None)) is None:
             continue
         at, (start, end) = shown[0], views[shown[0]].to_source(shown[1])
@@ -200,6 +204,17 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
             return False
         at = past
     return True
+
+
+def _is_no_measure(text: str, start: int, end: int) -> bool:
+    """Whether no number stands before a part of a text: 吋筆電 is a part of 14吋筆電."""
+    return not text[max(0, start - 1) : start].isdecimal()
+
+
+def _is_named(word: str) -> bool:
+    """Whether the dictionary calls a word a noun or the name of a person or a place."""
+    tags = [tag for _, tag in tagged(converter("t2s")(word))]
+    return tags == ["n"] or tags[0] in _NAMES
 
 
 def locate(triplets: Sequence[Triplet], lexicon: Lexicon) -> list[Found]:
@@ -223,8 +238,8 @@ def can_be_proposed(
     kind: str, word: str, lexicon: Lexicon, counts: Mapping[tuple[str, str], int] = MappingProxyType({})
 ) -> bool:
     """Whether a word may be new: no table holds it, it is not put together of words that are known or that as many
-    reviews hold by `counts`, and it is no name of a person or a place, no time and no function word. An opinion is no
-    noun, and begins with no adverb and no measure.
+    reviews hold by `counts`, and it is no time and no function word. An aspect is no name of a person or a place. An
+    opinion begins with no adverb and no measure; two of a character each are a word (細嫩).
     """
     own, is_aspect = lexicon, kind == "aspect"
     known = (own.opinions, own.aspects, own.degree, own.negators, own.irrealis, own.general, own.not_aspects)
@@ -233,20 +248,22 @@ def can_be_proposed(
         return False
     if is_aspect and (len(word) == 1 or like_name(word)):
         return False
-    heads: Sequence[Collection[str]] = (own.opinions, *((own.aspects,) if is_aspect else (own.negators, own.degree)))
+    heads: Sequence[Collection[str]] = (own.opinions, own.aspects) if is_aspect else (own.negators, own.degree)
+    if not is_aspect and len(word) > 2:
+        heads = (own.opinions, *heads)
     tails: Sequence[Collection[str]] = (own.opinions, own.aspects if is_aspect else _PARTICLES)
     least = counts.get((kind, word), 1)
     for cut in range(2 if is_aspect else 1, len(word)):
         first, last = word[:cut], word[cut:]
-        begins = _is_in(first, heads) or counts.get((kind, first), 0) >= least
+        begins = _is_in(first, heads) or (len(word) > 2 and counts.get((kind, first), 0) >= least)
         if begins and (_is_in(last, tails) or counts.get((kind, last), 0) >= least):
             return False
         if not is_aspect and first in _DENIALS:
             return False
     tags = [tag for _, tag in tagged(converter("t2s")(word))]
     if not is_aspect:
-        return tags != ["n"] and tags[0] not in _NO_WORDS
-    return len(tags) > 1 or tags[0] not in _NO_WORDS
+        return tags[0] not in _NO_WORDS
+    return len(tags) > 1 or tags[0] not in _NO_WORDS | _NAMES
 
 
 def _is_in(word: str, tables: Iterable[Collection[str]]) -> bool:

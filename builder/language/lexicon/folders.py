@@ -213,8 +213,11 @@ class Folders:
 
     @property
     def model_digest(self) -> str:
-        """The digest of the model by its settings, which hold that of the weights; empty where there is none."""
-        return folder_digest(self.model, JUDGE) if self.model else ""
+        """The digest of the model by its settings, which hold that of the weights, and of those that they may change;
+        empty where there is none.
+        """
+        folders = (self.model, data_dir("domains")) if self.model else ()
+        return " ".join(folder_digest(folder, JUDGE) for folder in folders)
 
     def load_lexicon(self) -> Lexicon:
         """The lexicon of all folders: from its tables, or as it was compiled of the same ones before."""

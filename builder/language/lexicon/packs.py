@@ -9,8 +9,10 @@ A file `over` names the domain that a pack adds to: its layers lie between.
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from builder.core.errors import ConfigError, ResourceError
 from builder.core.files import read_settings, write_atomically
@@ -108,6 +110,20 @@ def find_model(domain: str) -> Path | None:
     if pack and pack.model:
         return pack.model
     return Pack("", data_dir("domains") / (RESTAURANT if pack else COMMON)).model
+
+
+def read_judge(folder: Path) -> dict[str, Any]:
+    """What the file of a model says of weights and limits. One with `over` changes some of what is said for the shipped
+    domain that it names. OSError, ValueError, TypeError or AttributeError where it says nothing, ConfigError for an
+    unknown domain.
+    """
+    settings: dict[str, Any] = json.loads(read_settings(folder / JUDGE))
+    if _OVER not in settings:
+        return settings
+    model = find_model(check_shipped(settings.pop(_OVER), str(folder / JUDGE)))
+    assert model is not None, "every shipped domain is weighed"
+    below = read_judge(model)
+    return below | {name: below[name] | own if isinstance(own, dict) else own for name, own in settings.items()}
 
 
 def reader_folder() -> Path:
