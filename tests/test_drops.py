@@ -16,7 +16,7 @@ from test_store import new
 from builder.core.records import Triplet, Verdict
 from builder.pages.plain_story import tell_story
 from builder.pipeline import outcome
-from builder.store import db, drops, pool_labels, queries, released, reviews, runs, triplets
+from builder.store import db, drops, pool_labels, queries, released, report, reviews, runs, triplets
 
 TEXT = "鹹蛋餅皮薄又香，豆漿淡，店裡燈光還行"
 CAKE = made(TEXT, (1, 3), ((4, 5),), (4, 5))
@@ -92,6 +92,8 @@ def test_what_the_judge_dropped_or_replaced_says_so_with_score_and_limit(filled:
             (ids[LIGHT], "replaced", "rules"),
         )
     )
+    (example,) = report.examples(filled.connection, 100, 9)
+    assert [mark.opinion for mark in example[3]] == ["薄", "還行"], "of a release its triplets alone"
     told = tell_story(filled.connection, str(ids[SCENT]), {})
     assert "judged_no_pair: opinion and aspect do not belong together; discriminator gives it 0.040 (NX)" in told
     assert "below its limit of 0.15" in told
