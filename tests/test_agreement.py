@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from builder.core.edges import clashes
 from builder.core.errors import ConfigError
 from builder.core.records import POLARITIES, StoredTriplet, Triplet
 from builder.engine import Doc
-from builder.models.combiner import fresh, held, merged, reshaped
+from builder.models.combiner import fresh, held, merged, origin_of, reshaped
 from builder.models.shipped import label_shares, seen
 from builder.models.trust import TrustLimits
 from builder.pipeline import judging
@@ -102,6 +103,9 @@ class Weigher:
     def excepts(self, one: Triplet) -> bool:
         return (one.aspect.text, one.polarity) == ("湯頭", "NEG")
 
+    def value(self, one: Triplet) -> Triplet:
+        return replace(one, valence=7.5)
+
     def weigh(self, doc: Any, proposed: list[Triplet]) -> list[Triplet | None]:
         return [replace(one, polarity="POS") if one.aspect == NOODLE.aspect else None for one in proposed]
 
@@ -111,6 +115,7 @@ def test_a_proposal_is_taken_as_the_engine_weighs_it_or_as_it_is_but_with_no_pol
     doc, good = Doc(TEXT, (), ()), sure(NOODLE, LIMIT, "POS")
     soup, noodle = held(weigher, doc, [], [], [sure(SOUP, 1.0), good], LIMITS)
     assert (noodle.aspect, noodle.polarity, soup.key) == (NOODLE.aspect, "POS", SOUP.key)
+    assert soup.valence == 7.5, "by the lexicon where the rules read none"
     assert [one.key for one in held(weigher, doc, [], [], [sure(SOUP, 1.0), sure(NOODLE, 1.0)], LIMITS)] == [SOUP.key]
     assert held(weigher, doc, [], [], [sure(SOUP, 1.0, "NEG")], LIMITS) == ()
 
@@ -141,10 +146,36 @@ def test_a_triplet_goes_below_its_own_limit_but_for_a_neutral_one() -> None:
 
 def test_the_shape_of_a_rule_triplet_is_no_triplet_of_its_own_and_is_not_weighed_anew() -> None:
     weigher: Any = Weigher()
-    long_noodle = triplet(TEXT, (4, 7), [(7, 9)], "NEG")
-    doc = Doc(TEXT, (), ())
-    assert [one.key for one in held(weigher, doc, [NOODLE], [True], [shaped(long_noodle)], LIMITS)] == [long_noodle.key]
-    assert held(weigher, doc, [NOODLE], [False], [shaped(long_noodle)], LIMITS) == ()
+    doc = Doc(DISH, (), ())
+    assert [one.key for one in held(weigher, doc, [SHORT], [True], [shaped(LONG)], LIMITS)] == [LONG.key]
+    assert held(weigher, doc, [SHORT], [False], [shaped(LONG)], LIMITS) == ()
+
+
+def test_a_held_triplet_is_the_rules_own_perhaps_in_other_words_or_the_models() -> None:
+    (taken,) = reshaped([SHORT], [shaped(LONG)])
+    assert origin_of(taken, [NOODLE, SHORT]) == SHORT
+    assert origin_of(SHORT, [LONG, SHORT]) == SHORT, "the same words go before other ones"
+    assert origin_of(sure(SHORT, 0.9)[1], [SHORT]) is None
+
+
+def test_what_a_model_says_of_one_mention_again_is_said_once() -> None:
+    text = "地瓜葉超級好吃很嫩很嫩"
+    soft, again = (triplet(text, (0, 3), [span], "POS") for span in ((8, 9), (10, 11)))
+    assert fresh([soft], [sure(again, 0.9)], LIMITS) == []
+    assert [one.key for one in fresh([], [sure(soft, 0.9), sure(again, 0.8)], LIMITS)] == [soft.key]
+    twice = "味道不錯，味道不錯"
+    first, second = (triplet(twice, (at, at + 2), [(at + 2, at + 4)], "POS") for at in (0, 5))
+    assert len(fresh([first], [sure(second, 0.9)], LIMITS)) == 1, "another mention"
+
+
+def test_no_aspect_of_a_model_begins_or_ends_with_a_particle() -> None:
+    weigher: Any = Weigher()
+    text = "送餐的很快，的"
+    held_of = partial(held, weigher, Doc(text, (), ()), [], [], limits=LIMITS)
+    (one,) = held_of([sure(triplet(text, (0, 3), [(4, 5)], "POS"), 0.9)])
+    assert one.aspect.text == one.aspect_full.text == "送餐"
+    (alone,) = held_of([sure(triplet(text, (6, 7), [(4, 5)], "POS"), 0.9)])
+    assert alone.aspect.text == "的", "nothing else is left"
 
 
 def test_the_profile_paper_has_no_variant_e() -> None:

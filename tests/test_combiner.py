@@ -126,6 +126,7 @@ def test_a_rule_triplet_takes_no_place_of_another_nor_edges_that_overlap() -> No
     assert shapes(fish, shrimp, proposed=both) == [], "the place of the other"
     assert [one.key for one in shapes(fish, shrimp, proposed=longer)] == [longer.key]
     assert shapes(shrimp, proposed=over) == [], "an aspect over its opinion"
+    assert shapes(fish, proposed=replace(both, polarity="NEG")) == [], "words that may say the opposite"
 
 
 def test_what_is_improbable_is_not_weighed() -> None:

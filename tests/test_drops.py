@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from test_store import new
 from builder.core.records import Triplet, Verdict
 from builder.pages.plain_story import tell_story
 from builder.pipeline import outcome
-from builder.store import db, drops, pool_labels, queries, released, reviews, runs, triplets
+from builder.store import db, drops, pool_labels, queries, released, report, reviews, runs, triplets
 
 TEXT = "鹹蛋餅皮薄又香，豆漿淡，店裡燈光還行"
 CAKE = made(TEXT, (1, 3), ((4, 5),), (4, 5))
@@ -91,9 +92,27 @@ def test_what_the_judge_dropped_or_replaced_says_so_with_score_and_limit(filled:
             (ids[LIGHT], "replaced", "rules"),
         )
     )
+    (example,) = report.examples(filled.connection, 100, 9)
+    assert [mark.opinion for mark in example[3]] == ["薄", "還行"], "of a release its triplets alone"
     told = tell_story(filled.connection, str(ids[SCENT]), {})
     assert "judged_no_pair: opinion and aspect do not belong together; discriminator gives it 0.040 (NX)" in told
     assert "below its limit of 0.15" in told
+
+
+def test_what_the_model_gave_other_words_is_said_by_the_rule_and_the_model(filled: Filled) -> None:
+    ids = filled.judged(1, [(CAKE, None, 0.4)])
+    held, alone = filled.hold("E0", 1, [replace(one, rules=()) for one in (LONG_CAKE, SOY)])
+    source = triplets.require_source(filled.connection, "E0")
+    triplets.judge(filled.connection, filled.judge, [(held, None, 0.4), (alone, "YY", 0.9)])
+    triplets.credit(filled.connection, source, filled.rules, {held: ids[CAKE]})
+    known = released.provenance(filled.connection, 1)
+    assert (known[held].sources, known[held].rules) == (("rules", "discriminator"), ("subject",))
+    assert (known[alone].sources, known[alone].rules) == (("discriminator",), ())
+    told = tell_story(filled.connection, str(held), {})
+    assert "薄 is about 鹹蛋餅 by the rule subject. Its words are the model's; the rule found (蛋餅, 薄)." in told
+    assert "No rule pairs 淡 with 豆漿" in tell_story(filled.connection, str(alone), {})
+    for name, count in (("by-rule", 1), ("only-models", 1)):
+        assert len(queries.named(filled.connection, name, {})[1]) == count
 
 
 def test_all_candidates_are_released_or_dropped_once_and_the_query_adds_them_up(filled: Filled) -> None:

@@ -20,7 +20,7 @@ ENDS = Outcome(True, "in v0.1.0, train, silver")
 
 
 def told(*steps: tuple[str, str], sources: tuple[str, ...] = ("rules",), triplet: Triplet = SALTY) -> TripletStory:
-    made = tuple(Step(sources[0], kind, detail) for kind, detail in steps)
+    made = tuple(Step("E0" if kind == "proposed" else sources[0], kind, detail) for kind, detail in steps)
     return TripletStory(StoredTriplet(1, 1, triplet), "r:1", sources, made, ENDS)
 
 
@@ -30,7 +30,11 @@ def test_a_pair_is_explained_by_its_rule_or_by_who_found_it() -> None:
         "不會鹹 is about 湯 by the rule subject (環境很乾淨: the nearest aspect)."
     )
     assert explain_pair(told(("rule", "of-mine")), rules) == "不會鹹 is about 湯 by the rule of-mine."
-    by_model = told(sources=("E0",))
+    by_both = told(("rule", "of-mine"), ("words", "(湯, 鹹)"))
+    assert explain_pair(by_both, rules).endswith(
+        " by the rule of-mine. Its words are the model's; the rule found (湯, 鹹)."
+    )
+    by_model = told(("proposed", ""), sources=("discriminator",))
     assert explain_pair(by_model, rules) == "No rule pairs 不會鹹 with 湯: the model found the pair by itself."
     assert explain_pair(told(sources=("gold",)), rules) == (
         "Neither rules nor model pair 不會鹹 with 湯: it comes from gold."

@@ -349,7 +349,7 @@ def test_examples_leave_out_what_privacy_would_mask_and_mark_aspects_and_opinion
     assert "r6" not in {one.key for one in listed}
     assert "0912345678" not in html
     assert re.search(r'<span class="a ">湯頭</span><span class="POS">好喝</span>', html)
-    assert "rules C1 gold" in {one.sources for example in listed for one in example.triplets}
+    assert "rules discriminator C1 gold" in {one.sources for example in listed for one in example.triplets}
 
 
 def test_the_same_database_gives_the_same_bytes(workdir: Path, html: str, report: Report) -> None:

@@ -359,7 +359,7 @@ def test_tables_lead_to_reviews_and_triplets_and_describe_their_columns(served: 
     assert {one["value"]: one["count"] for one in facets["polarity"]["results"]} == {"POS": 152, "NEG": 50, "NEU": 500}
     listed = json.loads(get(served, "/builder/triplet_list.json?review=plain&_shape=objects").text)["rows"]
     assert {(row["opinion"], row["sources"], row["verdict"], row["rule"]) for row in listed} == {
-        ("不會鹹", "rules C0", "YY", "subject"),
+        ("不會鹹", "rules C0 discriminator", "YY", "subject"),
         ("親切", "rules", "YN", "subject"),
     }
 

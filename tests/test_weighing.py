@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from goldwork import triplet
@@ -48,6 +49,15 @@ def test_where_the_lexicon_is_silent_the_models_polarity_stays(weigh: Weigh) -> 
 def test_a_word_that_the_rules_do_not_read_here_has_the_lexicons_value_all_the_same(weigh: Weigh) -> None:
     out = weigh("老闆是一般人", "老闆", "一般", "POS")
     assert out is not None and (out.polarity, out.valence, out.evidence) == ("NEU", 5.0, ())
+
+
+def test_a_proposal_that_the_rules_refuse_has_the_lexicons_value_where_that_is_of_its_polarity() -> None:
+    engine = Engine(load_lexicon(), load_rules())
+    text = "希望服務更親切，份量大"
+    kind, big = triplet(text, "服務", "親切", "POS"), triplet(text, "份量", "大", "POS")
+    assert engine.value(kind).valence != kind.valence
+    assert engine.value(replace(kind, polarity="NEG")).valence == kind.valence, "irony, for one"
+    assert engine.value(big) == big, "its value depends on what is big"
 
 
 def test_what_is_wished_for_is_no_triplet(weigh: Weigh) -> None:

@@ -47,6 +47,10 @@ class RuleEngine(Protocol):
         """Whether a rule says that it is none, whatever finds it."""
         ...
 
+    def value(self, triplet: Triplet) -> Triplet:
+        """A triplet that the rules do not read, with the valence that the lexicon gives its opinion."""
+        ...
+
 
 def make_engine(lexicon: Lexicon, rules: Sequence[Rule], convention: Convention = "natural") -> RuleEngine:
     """The rule system of a convention. ResourceError names a rule that cannot run, of whatever convention."""

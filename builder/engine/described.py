@@ -314,6 +314,10 @@ class DescribedEngine:
         """No: section 3.2 knows no exceptions."""
         return False
 
+    def value(self, triplet: Triplet) -> Triplet:
+        """The triplet: no model proposes any beside this convention."""
+        return triplet
+
     def weigh(self, doc: Doc, proposed: Sequence[Triplet]) -> list[Triplet | None]:
         """What models propose for a document, with the polarity that section 3.2.4 gives it."""
         if not proposed:

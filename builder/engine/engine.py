@@ -166,18 +166,22 @@ class Engine:
                     if self._is_unstated(clause, index):
                         unstated.add(item.start)
         read = Read(opinions, frozenset(unstated), [item for clause in clauses for item in clause.items])
-        return [self._state(weigh(doc.text, read, t, self._weight)) for t in proposed]
+        weighed = (weigh(doc.text, read, triplet, self._weight) for triplet in proposed)
+        return [own and self._state(own) for own in weighed]
 
     def excepts(self, triplet: Triplet) -> bool:
         """Whether a rule of kind `exception` names it."""
         return triplet.aspect.text in self._rules.exceptions.get(triplet.opinion.text, ())
 
-    def _state(self, proposed: Triplet | None) -> Triplet | None:
+    def value(self, triplet: Triplet) -> Triplet:
+        """A triplet with the valence that the lexicon gives its opinion everywhere, where that is of its polarity."""
+        stated = self._state(triplet)
+        return stated if stated.polarity == triplet.polarity else triplet
+
+    def _state(self, proposed: Triplet) -> Triplet:
         """A proposal whose opinion the rules do not read here, with the value that the lexicon gives it everywhere."""
-        if proposed is None or proposed.reasons:
-            return proposed
         entry = self._lexicon.opinions.get(proposed.opinion.text)
-        if entry is None or entry.category == CONTEXT_ONLY or entry.word in self._lexicon.context:
+        if proposed.reasons or entry is None or entry.category == CONTEXT_ONLY or entry.word in self._lexicon.context:
             return proposed
         return replace(proposed, polarity=polarity_of(entry.valence), valence=entry.valence)
 

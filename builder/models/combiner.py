@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.core.edges import clashes, overlap, shared, tidied
-from builder.core.records import POLARITIES, Polarity, Triplet
+from builder.core.records import POLARITIES, Element, Polarity, Triplet
 from builder.engine import Doc, RuleEngine
 from builder.models.text_reading import PairOdds, Proposal, TextReading, in_place, place_of, settle
 from builder.models.trust import TrustLimits
@@ -35,10 +35,21 @@ FLOOR = 0.02
 
 
 def fresh(kept: Sequence[Triplet], proposals: Sequence[Proposal], limits: TrustLimits) -> list[Triplet]:
-    """The sure proposals to take in beside the rule triplets that stay, none of them clashing with any."""
+    """The sure proposals to take in beside the rule triplets that stay, none of them clashing with any, and none that
+    says of one mention again what is said of it (很嫩很嫩).
+    """
     own = [pair for pair in proposals if pair[1].source != "rules"]
     sure = settle([triplet for chance, triplet in own if chance >= limits.limit])
-    return [triplet for triplet in sure if not any(clashes(triplet, other) for other in kept)]
+    said = {_words_of(triplet) for triplet in kept}
+    out = dict[object, Triplet]()
+    for triplet in sure:
+        if _words_of(triplet) not in said and not any(clashes(triplet, other) for other in kept):
+            out.setdefault(_words_of(triplet), triplet)
+    return list(out.values())
+
+
+def _words_of(triplet: Triplet) -> object:
+    return triplet.aspect.spans, triplet.opinion.text, triplet.polarity
 
 
 def reshaped(kept: Sequence[Triplet], proposals: Sequence[Proposal]) -> list[Triplet]:
@@ -47,8 +58,18 @@ def reshaped(kept: Sequence[Triplet], proposals: Sequence[Proposal]) -> list[Tri
     out: dict[object, Triplet] = {}
     for triplet in kept:
         best = next((shape for shape in shapes if _is_shape(shape, triplet)), triplet)
-        out.setdefault(best.key, _with_edges(triplet, best))
+        out.setdefault(_words_of(best), _with_edges(triplet, best))
     return list(out.values())
+
+
+def origin_of(held: Triplet, rules: Sequence[Triplet]) -> Triplet | None:
+    """The triplet of the rules whose pair and polarity a held one has, perhaps with other edges; None for one that the
+    model alone finds.
+    """
+    if held.source != "rules":
+        return None
+    same = (own for own in rules if own.key == held.key)
+    return next(same, None) or next((own for own in rules if _is_shape(held, own)), None)
 
 
 def _is_shape(shape: Triplet, triplet: Triplet) -> bool:
@@ -88,17 +109,31 @@ def held(
     refuse it); those stay out of which they read another polarity, and exceptions. What the release holds and what
     `extract` finds are made here.
     """
-    shapes, proposals = (
-        [pair for pair in proposals if (pair[1].source == "rules") == ruled] for ruled in (True, False)
-    )
-    weighed = engine.weigh(doc, [triplet for _, triplet in proposals])
-    stated = [own or tidied(doc.text, triplet) for own, (_, triplet) in zip(weighed, proposals, strict=True)]
-    sound = [
-        (chance, own)
-        for own, (chance, given) in zip(stated, proposals, strict=True)
-        if own and own.polarity == given.polarity and not engine.excepts(own)
+    cut = [(chance, tidied(doc.text, _without_particle(doc.text, triplet))) for chance, triplet in proposals]
+    tidy = [(chance, triplet) for chance, triplet in cut if triplet is not None]
+    shapes = [pair for pair in tidy if pair[1].source == "rules"]
+    given = [pair for pair in tidy if pair[1].source != "rules"]
+    weighed = engine.weigh(doc, [triplet for _, triplet in given])
+    stated = [
+        (chance, own or engine.value(triplet), triplet.polarity)
+        for own, (chance, triplet) in zip(weighed, given, strict=True)
     ]
+    sound = [(chance, own) for chance, own, polarity in stated if own.polarity == polarity and not engine.excepts(own)]
     return merged(rules, stays, [*shapes, *sound], limits)
+
+
+def _without_particle(text: str, triplet: Triplet) -> Triplet:
+    """A triplet whose aspect neither begins nor ends with 的 (送餐的, 的空間), if there is more of it."""
+
+    def cut(aspect: Element) -> Element:
+        spans = [
+            (start + (text[start] == "的"), end - (text[end - 1] == "的"))
+            for start, end in aspect.spans
+            if text[start:end].strip("的")
+        ]
+        return Element.at(text, spans) if spans else aspect
+
+    return replace(triplet, aspect=cut(triplet.aspect), aspect_full=cut(triplet.aspect_full))
 
 
 # ---- How likely a triplet is right
@@ -176,12 +211,14 @@ class Combiner:
 
     def _shape(self, triplet: Triplet, ruled: Sequence[Triplet], reading: TextReading) -> Triplet:
         """A triplet of the rules with the likeliest edges of a proposal at its place, if they are likelier than its
-        own; none that another triplet of the rules has the place of.
+        own; none that another triplet of the rules has the place of, and none that the reader proposes with another
+        polarity: its words may say the opposite (不甜 of 甜).
         """
         shapes = [
             shape
             for _, other in reading.proposals
-            if clashes(triplet, other) and not shared(other.aspect_full, other.opinion_full)
+            if other.polarity == triplet.polarity and clashes(triplet, other)
+            if not shared(other.aspect_full, other.opinion_full)
             for shape in [_with_edges(triplet, other)]
             if not any(clashes(own, shape) and not clashes(own, triplet) for own in ruled)
         ]

@@ -115,9 +115,11 @@ def explain_pair(history: TripletStory, rules: Mapping[str, str]) -> str:
     names = history.details("rule")
     if names:
         about = rules.get(names[0], "").partition(". ")[0].rstrip(".")
-        return f"{opinion} is about {aspect} by the rule {names[0]}{f' ({about})' if about else ''}."
-    models = [source for source in history.sources if source[:1] in "ABCDE" and source[1:].isdigit()]
-    if models:
+        reworded = "".join(f" Its words are the model's; the rule found {words}." for words in history.details("words"))
+        return f"{opinion} is about {aspect} by the rule {names[0]}{f' ({about})' if about else ''}.{reworded}"
+    if any(
+        step.kind == "proposed" and step.source[:1] in "ABCDE" and step.source[1:].isdigit() for step in history.steps
+    ):
         return f"No rule pairs {opinion} with {aspect}: the model found the pair by itself."
     return f"Neither rules nor model pair {opinion} with {aspect}: it comes from {' and '.join(history.sources)}."
 

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import groupby, islice
+from itertools import compress, groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -258,22 +258,21 @@ def hold_one(
     rated: Rated, engine: RuleEngine, doc: Doc, ruled: Triplets, shares: Shares, proposals: Sequence[Proposal]
 ) -> Triplets:
     """What rules and model hold together of a document that the model has read, with its confidence."""
-    from builder.models.combiner import held
+    from builder.models.combiner import held, origin_of
     from builder.models.shipped import seen
 
     limits = rated.model.limits
-    placed = {triplet.key: place for triplet, place in zip(ruled, _place(rated, ruled, shares), strict=True)}
-    stays = [placed[triplet.key][0] != "rejected" for triplet in ruled]
+    placed = {
+        own.key: (limits.place(score, own.rule or "", own.polarity), score)
+        for own, (_, score) in zip(ruled, rated.model.verdicts(shares), strict=True)
+    }
+    stays = [placed[own.key][0] != "rejected" for own in ruled]
+    staying = list(compress(ruled, stays))
+
+    def rate(triplet: Triplet) -> float:
+        if origin := origin_of(triplet, staying):
+            return rated.calibration.rate(*placed[origin.key])
+        return rated.calibration.rate("model", rated.model.verdicts(seen([triplet], proposals))[0][1])
+
     kept = held(engine, doc, ruled, stays, [pair for pair in proposals if pair[0] >= limits.least], limits)
-    new = [triplet for triplet in kept if triplet.key not in placed]
-    placed |= {t.key: place for t, place in zip(new, _place(rated, new, seen(new, proposals)), strict=True)}
-    return tuple(replace(triplet, confidence=rated.calibration.rate(*placed[triplet.key])) for triplet in kept)
-
-
-def _place(rated: Rated, proposed: Sequence[Triplet], shares: Shares) -> list[tuple[Standing, float]]:
-    """How the model stands to each triplet, with its probability of YY as the database keeps it."""
-    out = list[tuple[Standing, float]]()
-    for triplet, (_, score) in zip(proposed, rated.model.verdicts(shares), strict=True):
-        standing = rated.model.limits.place(score, triplet.rule or "", triplet.polarity)
-        out.append(("model" if triplet.source != "rules" else standing, round(score, 6)))
-    return out
+    return tuple(replace(triplet, confidence=rate(triplet)) for triplet in kept)

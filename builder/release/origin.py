@@ -53,8 +53,13 @@ def _holds_with(word: str, facts: Facts) -> bool:
     return any(word in split.source for split in facts.splits)
 
 
+def has_joined(facts: Facts) -> bool:
+    """Whether the release holds what rules and shipped model hold together."""
+    return _holds_with(SHIPPED, facts)
+
+
 def has_shipped_model(facts: Facts) -> bool:
-    return facts.panel.startswith(SHIPPED_JUDGE) or _holds_with(SHIPPED, facts)
+    return facts.panel.startswith(SHIPPED_JUDGE) or has_joined(facts)
 
 
 def name_judge(facts: Facts) -> str:
@@ -79,7 +84,7 @@ def makers(facts: Facts) -> str:
     machine = "rules"
     if is_tagged(facts):
         machine = "rules, a judge and taggers" if is_judged(facts) else "rules and taggers"
-    if _holds_with(SHIPPED, facts):
+    if has_joined(facts):
         machine = "rules and the shipped model"
     if not facts.gold:
         return machine
@@ -97,10 +102,10 @@ def sentences(facts: Facts) -> str:
 
 
 def _machine(facts: Facts) -> str:
-    if _holds_with(SHIPPED, facts):
+    if has_joined(facts):
         return (
             "triplets. A pretrained reader that ships with builder, trained on other, annotated reviews, added some, "
-            "left others out and rated them."
+            "gave others its own words, left some out and rated them."
         )
     if is_tagged(facts) and is_judged(facts):
         return "triplets. Taggers, trained on the rules' output, added some, and a judge left others out."

@@ -68,8 +68,8 @@ TRIPLET: Fields = {
     ),
     "sources": (
         "list of strings",
-        "who says it: `rules` or a model that proposes it, `discriminator` where the judge calls it right or added it, "
-        "`gold`",
+        "who says it: `rules` or a model that proposes it, `discriminator` where the judge calls it right, added it or "
+        "gave it its words, `gold`",
     ),
     "rules": ("list of strings", "the pairing rule that made it, if a rule did"),
 }

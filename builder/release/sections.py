@@ -191,7 +191,8 @@ Terms. {" ".join(terms)}
 
 {_grouping(facts)} Near-duplicates (at least 70% of the character bigrams in common) are kept in one split. \
 A review that was released in a
-split stays in it in later releases of this name. Where two sources mark one place differently, the rules win."""
+split stays in it in later releases of this name. Where two sources mark one place differently, the rules win\
+{"; the model gives their triplet its own words where it finds these far likelier" * origin.has_joined(facts)}."""
 
 
 def _grouping(facts: Facts) -> str:

@@ -73,7 +73,7 @@ class Tally:
             "inputs": dict(sorted(self.values["input"].items())),
             "characters": sum(lengths),
             "length_mean": round(mean(lengths), 1) if lengths else 0.0,
-            "length_median": median(lengths) if lengths else 0,
+            "length_median": float(median(lengths)) if lengths else 0.0,
             "languages": dict(sorted(self.values["language"].items())),
             "triplets": triplets,
             "triplets_per_review": round(triplets / reviews, 2) if reviews else 0.0,

@@ -30,8 +30,8 @@ _WORDLY = "白方金石古万田康童温莫游连傅"
 _TITLE = (
     "(?:副?店长|店员|副?经理|副理|[主大]厨|厨师长?|师傅|领班|组长|主任|老板娘?|院长|馆长|校长|管家|教练|助理|司机|导游"
     "|领队|骑[士手]|员工|外[卖送]员|[收快配送][银递送餐]员|柜姐|服务[员生]|(?:服务|工作|柜台|门市|[外内]场)人员"
-    "|(?:工读|实习|女|男)生|学生[妹弟]?|[女男]孩|姑娘|护士长?|护理长|[兽牙中]?医[师生]|牙医|房仲|业务员?|专员|顾问|教授"
-    "|主播|大[哥姐姊]|小[哥妹弟]|阿姨|妹妹|姐姐|哥哥|弟弟|[小老]?先生|小姐姐?|女士|(?:老|药剂?|护理|设计|发型|造型"
+    "|(?:工读|实习|女|男)生|学生[妹弟]?|学[长姐姊弟妹]|[女男]孩|姑娘|护士长?|护理长|[兽牙中]?医[师生]|牙医|房仲|业务员?|专员|顾问|教授"
+    "|主播|大[哥姐姊]|小[哥弟]|小妹(?!妹)|阿姨|妹妹|姐姐|哥哥|弟弟|[小老]?先生|小姐姐?|女士|(?:老|药剂?|护理|设计|发型|造型"
     "|美[发容甲睫]|治疗|复健|心理|营养|验光|按摩|芳疗|调酒|咖啡|侍酒|律|会计|技)师(?![傅父爷范]))"
 )
 """What people are called by beside their names, before or behind them."""
@@ -47,14 +47,16 @@ _WORDS = (
 _UNNAMED = (
     "错但要价较最排份酱且饼种态什虾慢热饮些酸块电烧像够柚葡萄订腻偏脆级虽浓炸腐净糕牌怎试咖酥饱该粥套失碗供购稍拌煎氛苦底肠准煮走菇需泡蔬熟绝蟹薯饺茄啡除柠旁蒸免并验滑肚串炖檬萝盒反却蒜粒胃嚼弹颗烂认卤拼题啥忘醋摆具馅掉冻袋厨"
     "概浆夹腥饿限纸即番洒访披此撒刺低杂筋款吸剩券隔哪票赶淋段糊笋旧貌挤退喱鹅糯肘肝鱿挑铺筷臭煲吐漂怕诉办透潢沾菠负惯紧蜜哩烫哒蘸脑蚝乱伙坑据涮响芋减扣碎项爪距莓吵呵扇蘑腌蛙坏糟韭椰蛤搞圾垃况肋担赠码湿坨凑烦腩否斤鲍粗撑厢藕裹"
-    "遍址榴焗漏蹄跑抽扔俩螺压视壳笼榨仅啤谁羹酪偶焖产滴馍脏粘昨句瘾误涩鳗例息捞逛咋颇件歉激饰馄稠饨帐懂逼哎撕塑账闷熬螃枣释宵黏咯急胸抓碰私冒旅扒缘厕趣浇荤摊抵胶骗刷馒蜊鲑疙瘩控劣鳕抄综欠剔柿鸯鸳溜腰遗孜扫嫌罐疫愧烩销丢唷蚵箱"
+    "遍址榴焗漏蹄跑抽扔俩螺压视壳笼榨仅啤谁羹酪偶焖产滴馍脏粘昨句瘾误涩鳗例息捞逛咋颇件歉激饰馄稠饨帐懂逼哎撕塑账闷熬螃枣释宵黏咯急胸抓碰私冒旅扒缘厕趣浇荤摊抵胶骗处刷馒蜊鲑疙瘩控劣鳕抄综欠剔柿鸯鸳溜腰遗孜扫嫌罐疫愧烩销丢唷蚵箱"
     "哟脊磨阪嗯酿避售束短渴诱鳝挞毫豚脂鲈握迷嘈噌桶寸吞剁憾厦核壶蕉秒喉伤穿燥韧迅喷勾侣瞬狂咽晕促呛追肴膏筒膻欺蛎搜碳煸膜穷兑璃玻趟馋婚剥溢俱籽粑颈感快料般油算辣食荐配锅质汁凉片软类物动爽肥附硬座预层坐另葱划薄腿盐贴递咬焦"
 )
 """Frequent in reviews, and in next to no given name of the 27,595 persons in the dictionary."""
 _FIRST = "超真好太最极巨高男现先总像连特调摔赶冒驻激代两号会几半"
 _UNLIKELY = re.compile(f"[{_WORDS}{_UNNAMED}]|^[{_FIRST}]|^阿[莎沙]$")
-_NEVER = re.compile(f"{_UNLIKELY.pattern}|^[二三四五六七八九十]")
-"""What no given name has, or begins with; a nickname may begin with a number: 三羊."""
+_NEVER = re.compile(f"{_UNLIKELY.pattern}|^[二三四五六七八九十]|^(?:沙拉|添[水饭]|宣导|明明|年年)$")
+"""What no given name has, begins with or is; a nickname may begin with a number: 三羊."""
+_DISHES = frozenset("面饭锅汤包饼馆店粥粉丸糕线鸡鸭鹅鱼肉饺茶冰蛋排豆")
+"""What words for dishes and shops end in, which are called after people: 阿芬姨面线."""
 _NO_NAME = frozenset(
     ["Nice", "Good", "Great", "Very", "Super", "Perfect", "Best", "Line", "Google", "Pay", "Wifi", "Cool", "Lady",
      "Girl", "Boy", "Man", "Miss", "Btw", "Friendly", "Kind", "The", "This", "That", "And", "But", "Bar", "Vip"]
@@ -66,6 +68,7 @@ _END = "(?=[\\s,，.。、!！~～;；)）」』”\"'】》〉…-]|$)"
 _SAID = '[ 「『“"：:]{0,2}'
 _CARE = "热情|细心|用心|贴心|专业|亲切|热心|耐心"
 _STAFF = f"(?:{_ROLE}|的?(?:那位|这位|男|女)?(?:{_ROLE}|[女男][生孩的]|姑娘|妹子|帅哥|美女|小伙子))"
+_TASK = "(?:服务|接待|招呼|带位|点餐|结账|负责|按摩)"
 _SERVED = f"的?(?:{_CARE})?的?(?:服务|招待|推荐|介绍|接待|照顾|帮忙|协助|料理|{_CARE})"
 _DEGREE = "(?:真的?是?|总是|一直|实在|超级?|非常|十分|特别|相当|有够|[也都很好蛮挺满太最不]){1,4}"
 _KIND = "有?(?:亲切|热情|热心|耐心|细心|贴心|礼貌|客气|友善|健谈|幽默)"
@@ -100,23 +103,29 @@ def _places(*rows: tuple[str, str, str, bool]) -> tuple[_Place, ...]:
 
 
 _BEHIND_ROLES = _places(
-    ("", "的(?=[小阿])|[ :：/]?", "", False),
-    ("", "[,，、]|的?是", _END, False),
+    ("", "的 ?(?=[小阿A-Z])|[ :：/]?", "", False),
+    ("号", "的? ?[0-9]{1,3} ?号 ?", "", False),
+    ("", "[,，、]|的?是 ?", _END, False),
     ("", f" ?{_MARKS}", _END, False),
     ("叫", f"(?:的?名字?)?(?:好[像象])?(?:是)?叫做?{_SAID}", _END, True),
 )
 _BEFORE_ROLES = _places(("", f"{_START}|[感谢]谢|[找由请激的]", f"(?:(?<=[a-z]) )?[（(]?{_TITLE}", False))
 _PLACES = _places(
     ("叫", f"(?:[他她生孩]|[，,]|好[像象](?:是)?|(?<![店门菜])名字?)叫做?{_SAID}|叫[他她](?!们)", _END, True),
-    ("叫", f"叫做?{_SAID}", f"[」』”]?{_STAFF}", True),
-    ("名字", f"名字(?:是|为){_SAID}", _END, True),
+    ("叫", f"叫做?{_SAID}", f"[ 」』”]?{_STAFF}", True),
+    ("名", f"(?:名字|本名)(?:是|为){_SAID}", f"{_END}|{_STAFF}", True),
     ("牌", f"[名胸工]牌上?(?:的?名字)?(?:写[的着著]?|的|叫做?|是|[:：])*{_SAID}(?<![牌上])", _END, True),
-    ("谢", "(?:感谢|谢谢|多谢) ?", f"{_SERVED}|{_END}|[和跟与]", False),
-    ("是", "(?:服务|接待|招呼|带位|点餐|结账|负责)[^，。]{0,6}是", _END, False),
+    ("", f"(?:感[谢恩]|谢谢|多谢) ?(?:{_TASK}的)?", f"{_SERVED}|{_END}|[和跟与]", False),
+    ("是", f"{_TASK}[^，。]{{0,6}}是 ?(?:[0-9]{{1,3}}号 ?)?", _END, False),
+    ("的", f"(?:{_TASK}|收银|送餐|外送|店里|[烤煮炒]{_HAN})的(?=[小阿])", "", False),
+    ("位", '[「『“"]', f'[」』”"][这那]?位{_ROLE}', True),
+    ("尤其", "(?:[员生人]们?|亲切|热情)[,，] ?尤其是", _END, False),
+    ("位", _START, f"[和跟与、]{_HAN}{{2,3}}[两二三几]位(?:{_ROLE}|都|服务)", False),
+    ("位", "[和跟与、]", f"[两二三几]位(?:{_ROLE}|都|服务)", False),
     ("由", "由", "(?:[来为帮替](?:我们?|大家)?)?(?:服务|介绍|接待|带位|订位|料理)", False),
     ("服务", _START, f"的?服务(?=态度|很|超|好|非常|十分|也|都|真|让|棒|一流|周到|到位|不错|{_CARE})", False),
     ("@", "@ ?", f"{_END}|和|跟", False),
-    ("\ufffc", "(?<=\ufffc)[、和跟与及]", f"{_SERVED}|{_STAFF}|都", False),
+    ("\ufffc", "(?<=\ufffc) ?[、和跟与及] ?", "", False),
 )
 _LATIN = re.compile("[A-Z][a-z]{1,11}(?: [A-Z][a-z]{2,11})?(?![A-Za-z])")
 _CLOSED = re.compile(f"(?<={_MARKS}){_HAN}{{2,4}}(?=[-—–)）」』”\"'】》〉])")
@@ -129,8 +138,9 @@ _KIN = re.compile("[哥姐姊](?![哥姐姊])")
 _KNOWN = re.compile(_TITLE)
 _NO_ROLE_END = re.compile(r"(?:\W|是|叫|做)+$")
 _KINDRED = re.compile(
-    f"(?:{_START}|(?<=[找由给是请跟谢激])|(?<=[员师生长板娘])(?=阿)|(?={_SURNAME}[哥姐姊董]))"
-    f"(?:阿{_HAN}[哥姐姊弟妹叔伯姨婶嫂师]|(?P<name>{_HAN}{{1,2}})(?<![小大老])[哥姐姊董])(?![哥姐姊傅])"
+    f"(?:{_START}|(?<=[找由给是请跟谢激])|(?<=[员师生长板娘厨理的])(?=阿)|(?={_SURNAME}[哥姐姊董]))"
+    f"(?:阿{_HAN}[哥姐姊弟妹叔伯姨婶嫂师]|(?P<name>{_HAN}{{1,2}})(?<![小大老])[哥姐姊董]"
+    f"|(?P<elder>{_HAN}{{2}})[叔伯姨婶])(?![哥姐姊傅])"
 )
 
 
@@ -194,6 +204,7 @@ def _titled(text: str) -> Iterator[Span]:
         good = (
             not word
             and not crosses(text, start)
+            and not _names_dish(text, match.end())
             and (end == start + 1 or _is_name(text[start:end].strip(), firm=False))
         )
         if good:
@@ -204,8 +215,10 @@ def _titled(text: str) -> Iterator[Span]:
 def _kindred(text: str) -> Iterator[Span]:
     """天佑哥, 阿芬姐, 林姐, 阿明師; 空姐 and 表哥 are words."""
     for match in _KINDRED.finditer(text):
-        name = match["name"]
+        name = match["name"] or match["elder"]
         if is_word(match[0]) or crosses(text, match.start()) or crosses(text, match.end()):
+            continue
+        if _names_dish(text, match.end()):
             continue
         if not name or (
             re.match(_SURNAME, name) or (not _NEVER.search(name) and _speaks_of(text, match.end()))
@@ -213,6 +226,12 @@ def _kindred(text: str) -> Iterator[Span]:
             else _is_name(name, firm=False)
         ):
             yield match.span()
+
+
+def _names_dish(text: str, at: int) -> bool:
+    """Whether a word for a dish or a shop stands at `at`: 阿芬姨|面线, not 阿芬姨|煮的."""
+    word, kind = next(iter(tagged(text[at : at + 4])), ("", ""))
+    return kind.startswith("n") and word[-1] in _DISHES
 
 
 def _speaks_of(text: str, at: int) -> bool:
@@ -235,6 +254,8 @@ def _common(name: str, firm: bool = False) -> bool:
         return False
     persons = sum(is_word(surname + name) for surname in _SURNAMES)  # 建国: 王建国, 李建国, …
     kind = tagged(name)[0][1]
+    if firm and name[0] in "小阿" and kind.startswith("n"):
+        return False
     if persons >= (2 if frequency(name) <= 100 or name[0] == name[1] else 4) or (
         firm and kind.startswith(("nr", "ns", "nz"))
     ):

@@ -21,8 +21,7 @@ INSERT INTO triplet_list
          coalesce(e.rule, (SELECT p.rule FROM proposals p WHERE p.triplet = t.id AND p.rule IS NOT NULL)),
          e.aspect_category, e.opinion_category,
          (SELECT group_concat(name, ' ')
-          FROM (SELECT s.name FROM proposals p JOIN sources s ON s.id = p.source
-                WHERE p.triplet = t.id ORDER BY s.id)),
+          FROM (SELECT s.name FROM triplet_sources s WHERE s.triplet = t.id ORDER BY s.source)),
          r.source,
          CASE WHEN length(r.text) > 80 THEN substr(r.text, 1, 80) || '…' ELSE r.text END
   FROM triplets t JOIN reviews r ON r.id = t.review LEFT JOIN released e ON e.triplet = t.id;

@@ -181,12 +181,8 @@ def released(connection: sqlite3.Connection) -> tuple[str, list[PoolReview]]:
         " UNION SELECT t.review FROM released e JOIN triplets t ON t.id = e.triplet WHERE e.annotation <> 'gold')"
         " ORDER BY r.id"
     ).fetchall()
-    who = _group_sources(
-        connection.execute(
-            "SELECT e.triplet, s.name, NULL FROM released e LEFT JOIN proposals p ON p.triplet = e.triplet"
-            " LEFT JOIN sources s ON s.id = p.source WHERE e.annotation <> 'gold' ORDER BY e.triplet, s.id"
-        )
-    )
+    rows = connection.execute("SELECT triplet, sources FROM released WHERE annotation <> 'gold'")
+    who = {i: tuple((name, None) for name in (sources or "").split()) for i, sources in rows}
     held: dict[int, list[Candidate]] = {}
     for stored in triplets.subset(connection, list(who)):
         held.setdefault(stored.review, []).append(Candidate(None, stored.triplet, who[stored.id]))

@@ -224,38 +224,32 @@ class Marked:
 
 
 def examples(
-    connection: sqlite3.Connection, names: Sequence[str], longest: int, limit: int
+    connection: sqlite3.Connection, longest: int, limit: int
 ) -> list[tuple[str, str, str | None, list[Marked]]]:
-    """(key, text, place, triplets) of up to `limit` reviews of at most `longest` characters in which the sources of
-    these names find two to five triplets, in an order that is chance and always the same (by hash); those with
-    several polarities first.
+    """(key, text, place, triplets) of up to `limit` reviews of at most `longest` characters with two to five triplets,
+    in an order that is chance and always the same (by hash); those with several polarities first. Triplets are those of
+    the release, or candidates where nothing is released.
     """
-    chosen = json.dumps(names)
+    shown = "released_triplets" if released.totals(connection)["triplets"] else "candidate_triplets"
     rows = connection.execute(
-        "SELECT r.id, r.key, r.text, r.place FROM reviews r JOIN triplets t ON t.review = r.id"
-        " JOIN proposals p ON p.triplet = t.id"
-        " JOIN sources s ON s.id = p.source AND s.name IN (SELECT value FROM json_each(?))"
-        " WHERE r.duplicate_of IS NULL AND length(r.text) BETWEEN 15 AND ? GROUP BY r.id"
-        " HAVING count(DISTINCT t.id) BETWEEN 2 AND 5"
+        f"SELECT r.id, r.key, r.text, r.place FROM {shown} t JOIN reviews r ON r.id = t.review"
+        " WHERE length(r.text) BETWEEN 15 AND ? GROUP BY r.id HAVING count(*) BETWEEN 2 AND 5"
         " ORDER BY count(DISTINCT t.polarity) DESC, r.split IS NOT 'test', r.norm_hash LIMIT ?",
-        (chosen, longest, limit),
+        (longest, limit),
     ).fetchall()
-    return [(key, text, place, _marked(connection, review, chosen)) for review, key, text, place in rows]
+    return [(key, text, place, _marked(connection, review, shown)) for review, key, text, place in rows]
 
 
-def _marked(connection: sqlite3.Connection, review: int, chosen: str) -> list[Marked]:
+def _marked(connection: sqlite3.Connection, review: int, shown: str) -> list[Marked]:
     rows = connection.execute(
-        "SELECT * FROM (SELECT t.aspect, t.opinion, t.polarity, t.spans,"
-        " (SELECT group_concat(name, ' ') FROM (SELECT s.name FROM proposals p"
-        " JOIN sources s ON s.id = p.source WHERE p.triplet = t.id AND s.name IN (SELECT value FROM json_each(?))"
-        " ORDER BY s.id)) AS names"
-        " FROM triplets t WHERE t.review = ? ORDER BY t.id) WHERE names IS NOT NULL",
-        (chosen, review),
+        f"SELECT t.aspect, t.opinion, t.polarity, x.spans, t.sources FROM {shown} t JOIN triplets x ON x.id = t.id"
+        " WHERE t.review = ?",
+        (review,),
     ).fetchall()
     out = []
     for aspect, opinion, polarity, spans, names in rows:
         at = {name: tuple((start, end) for start, end in places) for name, places in json.loads(spans).items()}
-        out.append(Marked(aspect, opinion, polarity, at["aspect"], at["opinion"], names))
+        out.append(Marked(aspect, opinion, polarity, at["aspect"], at["opinion"], names or ""))
     return sorted(out, key=lambda marked: (marked.opinion_spans, marked.aspect_spans))
 
 

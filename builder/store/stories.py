@@ -193,10 +193,11 @@ def _tell_triplets(
         "s.id",
         stored,
     ):
-        sources[i].append(name)
         steps[i] += [Step(name, what, detail) for what, detail in json.loads(story)]
         if kind != "rules":
             late.append((i, Step(name, "proposed", "" if confidence is None else f"raw score {confidence:.3f}")))
+    for i, name in _of(connection, "x.triplet, x.name FROM triplet_sources x", "x", "x.source", stored):
+        sources[i].append(name)
     judge = "model" if runs.judge(connection) == "shipped model" else ""
     verdicts: dict[int, list[JudgeVerdict]] = {triplet.id: [] for triplet in stored}
     for i, name, label, score, confidence in _of(

@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.core.records import Element, Polarity, ReadWord, Reasons, StoredTriplet, Triplet, Verdict
@@ -224,6 +224,22 @@ def proposed_by(connection: sqlite3.Connection, source: int, rows: Iterable[tupl
     stories = ((i, rules, json.dumps([("rule", rule) for rule in rules], ensure_ascii=False)) for i, rules in rows)
     proposals = ((source, i, None, rules[0] if rules else None, story, *(None,) * 5) for i, rules, story in stories)
     queries.insert(connection, "proposals", _PROPOSAL, proposals, _STAYS)
+
+
+def credit(connection: sqlite3.Connection, source: int, rules: int, origins: Mapping[int, int]) -> None:
+    """Note of triplets that `source` proposes that they are the `rules`' own in other words: triplet id -> id of the
+    rules'. They have its rule and story, which goes on with its words, and the categories of words that are the same.
+    """
+    connection.executemany(
+        "UPDATE proposals SET rule = p.rule, margin = p.margin,"
+        " story = json_insert(p.story, '$[#]', json_array('words', '(' || b.aspect || ', ' || b.opinion || ')')),"
+        " aspect_category = CASE a.aspect WHEN b.aspect THEN p.aspect_category END,"
+        " opinion_category = CASE a.opinion WHEN b.opinion THEN p.opinion_category END"
+        " FROM proposals p, triplets a, triplets b"
+        " WHERE proposals.source = ? AND proposals.triplet = ? AND p.source = ? AND p.triplet = ?"
+        " AND a.id = proposals.triplet AND b.id = p.triplet",
+        ((source, triplet, rules, origin) for triplet, origin in origins.items()),
+    )
 
 
 def judge(connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int, str | None, float]]) -> None:

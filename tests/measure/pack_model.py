@@ -35,7 +35,7 @@ from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.packs import JUDGE
 from builder.learning.checkpoint import pack_weights, unpack_weights, write_tensors
 from builder.learning.task import VALENCE, Example
-from builder.models.combiner import Combiner, describe_all, held
+from builder.models.combiner import Combiner, describe_all, held, origin_of
 from builder.models.saved import load, save
 from builder.models.shipped import Shares, label_shares, open_model, open_reader, read_items, reader_digest, seen
 from builder.models.tagger import Tagger
@@ -238,9 +238,14 @@ def hold(engine: RuleEngine, read: ReadReview, limits: TrustLimits) -> list[tupl
     stays = [standing != "rejected" for standing, _ in placed]
     kept = held(engine, read.reading.doc, read.ruled, stays, likely, limits)
     known = {triplet.key: where for triplet, where in zip(read.ruled, placed, strict=True)}
-    new = [triplet for triplet in kept if triplet.key not in known]
-    known |= {t.key: where for t, where in zip(new, place(limits, new, seen(new, read.proposals)), strict=True)}
-    return [(*known[triplet.key], triplet) for triplet in kept]
+    staying = list(itertools.compress(read.ruled, stays))
+
+    def locate(triplet: Triplet) -> tuple[Standing, float]:
+        if origin := origin_of(triplet, staying):
+            return known[origin.key]
+        return place(limits, [triplet], seen([triplet], read.proposals))[0]
+
+    return [(*locate(triplet), triplet) for triplet in kept]
 
 
 def place(limits: TrustLimits, triplets: Sequence[Triplet], shares: Shares) -> list[tuple[Standing, float]]:

@@ -347,14 +347,12 @@ def _tiles(connection: sqlite3.Connection, head: tuple[float, str] | None) -> tu
 def _collect_examples(connection: sqlite3.Connection, number: int) -> Section:
     """Reviews in which privacy finds nothing to mask; ids as they are released."""
     hashed = process.config(connection, "release.ids", "keep") == "hash"
-    gold = [source.name for source in asked.sources(connection) if source.kind == "gold"]
-    names = [*gold, *yardsticks.final_systems(connection)]
     shown: list[MarkedExample] = []
-    for key, text, place, triplets in asked.examples(connection, names, _LONGEST, 20 * number):
+    for key, text, place, triplets in asked.examples(connection, _LONGEST, 20 * number):
         if len(shown) < number and not privacy.mask(text, [place] if place else []).masks:
             shown.append(MarkedExample(public_id(key) if hashed else key, text, tuple(triplets)))
     lead = (
-        "Aspects are underlined, opinions coloured by polarity, behind each triplet who found it. Chosen by chance "
+        "Aspects are underlined, opinions coloured by polarity, behind each triplet who says it. Chosen by chance "
         "among short reviews with two to five triplets, those with several polarities first; nothing in them needs "
         "masking."
     )

@@ -18,6 +18,7 @@ import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import compress
 from typing import TYPE_CHECKING, cast
 
 from builder.core.errors import ModelError
@@ -47,10 +48,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """What variant E holds beside the rules' triplets: the model's verdicts by id, and the ids of its own."""
+    """What variant E holds beside the rules' triplets: the verdicts by id, the ids of the model's own, and of those
+    with other words than the rules' the rules' own.
+    """
 
     verdicts: dict[int, tuple[Verdict | None, float]] = field(default_factory=dict)
     alone: set[int] = field(default_factory=set)
+    reworded: dict[int, int] = field(default_factory=dict)
 
 
 def run_round(context: Context, judge: Judge | None) -> None:
@@ -73,13 +77,14 @@ def run_round(context: Context, judge: Judge | None) -> None:
 
 
 def _rate_confidence(context: Context, source: int, model: ShippedModel | None, additions: Additions) -> None:
-    """Write the verdicts on what was added, and make calibrated confidences of all."""
+    """Write who says what was added and the verdicts on it, and make calibrated confidences of all."""
     connection = context.connection
     if model is None:
         released.rate(connection, judging.NAME, None)
         return
     verdicts = ((i, label, score) for i, (label, score) in additions.verdicts.items())
     triplets.judge(connection, triplets.require_source(connection, judging.NAME), verdicts)
+    triplets.credit(connection, source, triplets.require_source(connection, "rules"), additions.reworded)
     calibration = _fit_calibration(context, source, model, additions.alone)
 
     def rate(score: float, rule: str, polarity: Polarity) -> float:
@@ -97,9 +102,9 @@ def _agreed_triplets(
     """The triplets that rules and model agree on, in offsets of the stored text.
 
     What the model says of the triplets that the rules do not have goes to `additions`: the proposals that they come
-    from are at hand here.
+    from are at hand here. Of one with other words than the rules' it says what it says of theirs.
     """
-    from builder.models.combiner import held
+    from builder.models.combiner import held, origin_of
     from builder.models.shipped import seen
 
     connection = context.connection
@@ -119,26 +124,29 @@ def _agreed_triplets(
     for (review, text_view, verdicts), proposals in predictions.answer_pairs(items(), kept):
         done += len(review.text)
         shown(done, characters, "joining")
-        pairs = [
-            (moved, judging.place(model.limits, verdict) != "rejected")
+        ruled = [
+            (moved, verdict)
             for verdict in verdicts
             if (moved := to_view(verdict.stored.triplet, text_view)) is not None
         ]
+        stays = [judging.place(model.limits, verdict) != "rejected" for _, verdict in ruled]
         doc = (
             restored(review, reviews.words(connection, review.id), context.lexicon.variants).doc
             if proposals
             else Doc(text_view.text, (), ())
         )
-        ruled = {own.key for own, _ in pairs}
-        for triplet in held(
-            engine, doc, [own for own, _ in pairs], [stays for _, stays in pairs], proposals, model.limits
-        ):
+        known = {own.key: verdict for own, verdict in ruled}
+        staying = [own for own, _ in compress(ruled, stays)]
+        for triplet in held(engine, doc, [own for own, _ in ruled], stays, proposals, model.limits):
             stated = to_text(triplet, text_view, review.text)
-            if triplet.key not in ruled:
+            if triplet.key not in known:
                 added = triplets.triplet_id(review.id, stated)
-                label, score = model.verdicts(seen([triplet], proposals))[0]
-                additions.verdicts[added] = label, round(score, 6)
-                if triplet.source != "rules":
+                if origin := origin_of(triplet, staying):
+                    verdict = known[origin.key]
+                    additions.verdicts[added] = verdict.label, verdict.score or 0.0
+                    additions.reworded[added] = verdict.stored.id
+                else:
+                    additions.verdicts[added] = model.verdicts(seen([triplet], proposals))[0]
                     additions.alone.add(added)
             yield review.id, stated
 
