@@ -178,6 +178,8 @@ def main() -> None:
         from builder.core.errors import install_command
         from builder.pipeline.installation import find_extra
 
+        if error.name == "builder.augment":
+            _fail("this installation lacks augmentation", "; install builder with its folder `builder/augment`")
         if not (extra := find_extra(error.name or "")):
             raise
         _fail(f"this needs {error.name}, which is not installed", f"; `{install_command(extra)}` installs it")
