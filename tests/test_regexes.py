@@ -1,4 +1,4 @@
-"""No regular expression of the package takes more than linear time, whatever a stranger writes. See `regexes`."""
+"""No regular expression of the package takes more than linear time, whatever a stranger writes: `measure.regexes`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
-import regexes
 from conftest import ROOT, environment
+from measure import regexes
 
 
 def test_every_expression_of_the_package_reads_hostile_texts_in_linear_time() -> None:
-    command = [sys.executable, str(ROOT / "tests" / "regexes.py")]
+    command = [sys.executable, str(ROOT / "tests" / "measure" / "regexes.py")]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=1200, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout)
@@ -65,7 +65,7 @@ def test_a_new_expression_is_tried_without_being_entered_anywhere(tmp_path: Path
         "def g(text, kind):\n    return re.search(kind + '$', text)\n"
     )
     script = (
-        "import json, regexes; found, unread = regexes.collect('novel', lambda: None);"
+        "import json; from measure import regexes; found, unread = regexes.collect('novel', lambda: None);"
         "print(json.dumps([sorted((made.pattern, method) for (_, made), method in found.items()), unread]))"
     )
     env = environment() | {"PYTHONPATH": f"{tmp_path}:{ROOT / 'tests'}"}
