@@ -82,7 +82,7 @@ Variant D takes what the tagger finds, so that the release shows what was learne
 TIERS = {
     "fast": "agreement answers architecture borders cli_help config docs engine formats golden resources rules"
     " store templates text word_classes",
-    "hostile": "bad_input bombs crash_safety faults forgeries hostile_exports regexes strict_toml",
+    "hostile": "bad_input bombs crash_safety faults forgeries hostile_exports measure_regexes regexes strict_toml",
     "models": "base_names devices encoder foreign_models measure_seq2seq model models_page nlp_ckip paper_models"
     " paper_stage publish_model seq2seq training_memory trust",
     "augment": "augment augment_cbert augment_files augment_gpt2 augment_masked_seq2seq augment_own_words"
