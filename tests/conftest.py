@@ -87,7 +87,7 @@ TIERS = {
     " paper_stage publish_model seq2seq training_memory trust",
     "augment": "augment augment_cbert augment_files augment_gpt2 augment_masked_seq2seq augment_own_words"
     " augment_release augment_style_transfer augment_trained augment_training bench_numbers bench_run boost_backends"
-    " boost_filter boost_models classify devices_everywhere natural presets reproduce",
+    " boost_filter classify devices_everywhere natural presets reproduce",
 }
 """The test files of a tier, without `test_` and `.py`. Other files are of tier `build`, and so are tests of fast files
 that need the tiny build or say so. A test of another file that needs `builder.augment` is marked `augment`, too.
