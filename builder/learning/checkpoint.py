@@ -106,7 +106,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
 
 def unpack_weights(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Packed weights as they were before, and other weights as they are; ValueError where nothing is packed so."""
+    """Packed weights as numbers of 32 bits, others as they are; ValueError for what no packing makes."""
     check_packed(tensors)
     out: dict[str, Tensor] = {}
     kept = [name for name in tensors if not name.endswith(SCALE)]
