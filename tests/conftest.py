@@ -82,12 +82,12 @@ Variant D takes what the tagger finds, so that the release shows what was learne
 TIERS = {
     "fast": "agreement answers architecture borders cli_help config docs engine formats golden resources rules"
     " store templates text word_classes",
-    "hostile": "bad_input bombs crash_safety faults forgeries hostile_exports regexes strict_toml",
+    "hostile": "bad_input bombs crash_safety faults forgeries hostile_exports measure_regexes regexes strict_toml",
     "models": "base_names devices encoder foreign_models measure_seq2seq model models_page nlp_ckip paper_models"
     " paper_stage publish_model seq2seq training_memory trust",
     "augment": "augment augment_cbert augment_files augment_gpt2 augment_masked_seq2seq augment_own_words"
     " augment_release augment_style_transfer augment_trained augment_training bench_numbers bench_run boost_backends"
-    " boost_filter boost_models classify devices_everywhere natural presets reproduce",
+    " boost_filter classify devices_everywhere natural presets reproduce",
 }
 """The test files of a tier, without `test_` and `.py`. Other files are of tier `build`, and so are tests of fast files
 that need the tiny build or say so. A test of another file that needs `builder.augment` is marked `augment`, too.

@@ -162,9 +162,15 @@ for words in {commands!r}:
         cli.main()
     except SystemExit as stopped:
         assert not stopped.code, words
+sys.argv = ["builder", "augment", "synonym"]
+try:
+    cli.main()
+except SystemExit as stopped:
+    assert stopped.code == 2
 """
     done = run_python("-c", code, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+    assert "builder: error: this installation lacks augmentation; install builder with" in done.stderr
     assert "release.licence" in done.stdout and "synonym.rate" not in done.stdout
 
 

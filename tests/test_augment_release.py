@@ -23,7 +23,7 @@ from builder.core.errors import ConfigError
 from builder.core.records import Polarity
 from builder.language.lexicon.folders import Folders
 from builder.release.augmentation_layers import faults
-from builder.release.shelf import opened
+from builder.release.shelf import opened, rows
 from builder.release.verify import verify
 
 ASKED: list[str] = []
@@ -191,9 +191,16 @@ def test_other_settings_make_the_next_version_and_a_taken_one_is_refused(parent:
         augment.augment_release(plan(parent, tmp_path, seed=15, version="0.1.0"))
 
 
-def test_a_child_can_be_augmented_again_and_keeps_its_layers(child: Path, tmp_path: Path) -> None:
+def test_a_child_can_be_augmented_again_and_keeps_its_layers(
+    child: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = augment.augment_release(plan(child, tmp_path, layer="again", seed=3))
+    read = list[str]()
+    monkeypatch.setattr(
+        "builder.release.verify.rows", lambda release, split: read.append(split) or rows(release, split)
+    )
     assert verify(made.path) == []
+    assert read == ["train"], "the texts of a split are read once for all its layers"
     told = opened(made.path)
     assert list(told.manifest["augmentations"]) == ["marked", "again"]
     assert told.layers == ["train-marked", "train-again"]

@@ -299,7 +299,7 @@ def test_a_table_with_semicolons_and_a_sheet_of_other_letters_is_read_alike(here
         ("mine.csv", "text\n很香".encode("utf-16"), "mine.csv: is not UTF-8; save it as CSV UTF-8"),
         ("mine.csv", b"review,aspect\n", "there is no column 'text'; it has review, aspect; columns: text, aspect"),
         ("mine.csv", b"text,aspect,opinion\n", "there is no column 'polarity'"),
-        ("mine.jsonl", "很香".encode("big5"), "mine.jsonl: is not UTF-8; save it as UTF-8"),
+        ("mine.jsonl", "很香".encode("big5"), "mine.jsonl:1: is not UTF-8; save it as UTF-8"),
         ("mine.json", b'{"id": "a", "triplets": []}', "review a has no text"),
         ("mine.json", b"[{}]", "mine.json:1: no gold row: it has no id with a list of triplets; each line is"),
         ("mine.json", b"[\n{}]", "mine.json:1: no gold row: it is not JSON: "),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,26 +25,19 @@ from builder.teaching.lessons import read_taught
 from builder.teaching.pooling import make_pool, write_gold
 
 
-def test_a_pool_unites_all_sources_and_holds_each_triplet_once(tmp_path: Path) -> None:
+def test_a_pool_unites_all_sources_and_every_candidate_remembers_who_proposed_it(tmp_path: Path) -> None:
     _, pool = pooled(tmp_path)
-    found = Counter((review.text, one.triplet.key) for review in pool.reviews for one in review.candidates)
-    due = {(TEXTS[review - 1], t.key) for rows in proposals().values() for review, t in rows}
-    assert set(found) == due
-    assert set(found.values()) == {1}
-    assert pool.size == len(due) == 10
-
-
-def test_every_candidate_remembers_who_proposed_it(tmp_path: Path) -> None:
-    _, pool = pooled(tmp_path)
-    said = {
-        (TEXTS.index(review.text) + 1, one.triplet.key): {name for name, _ in one.sources}
+    candidates = [
+        ((TEXTS.index(review.text) + 1, one.triplet.key), {name for name, _ in one.sources})
         for review in pool.reviews
         for one in review.candidates
-    }
+    ]
+    due = defaultdict[tuple[int, object], set[str]](set)
     for name, rows in proposals().items():
         for review, t in rows:
-            assert name in said[review, t.key]
-    assert Counter(map(len, said.values())) == {2: 5, 1: 5}
+            due[review, t.key].add(name)
+    assert dict(candidates) == due
+    assert pool.size == len(candidates) == len(due) == 10, "each triplet stands once"
 
 
 def test_the_same_seed_gives_the_same_pool_and_another_seed_another_order(tmp_path: Path) -> None:

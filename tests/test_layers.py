@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Command, Ran, contents, invoke, sentence
+from conftest import Command, Ran, contents, invoke, sentence
 from goldwork import draw
 from test_gold_pool import label
 
@@ -238,29 +237,3 @@ def test_the_report_fills_table_7_and_scores_by_both_layers(work: Work) -> None:
     ]
     names = json.dumps([path.name for path in sorted(tables.iterdir())])
     assert "table-5.csv" in names and "table-5-2.csv" in names and "table-5-3.csv" not in names
-
-
-def test_the_whole_way_of_the_papers_release_runs_on_a_few_reviews(
-    here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The script of tests/measure, with a judge on this machine and simulated people, by the rules alone."""
-    pytest.importorskip("openai", reason="the extra judge is not installed")
-    sys.path.insert(0, str(ROOT / "tests" / "measure"))
-    import table7
-
-    def run(*arguments: object) -> str:
-        ran = here(*arguments)
-        assert ran.code == 0, ran.err
-        return ran.out
-
-    monkeypatch.setattr(table7, "builder", run)
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    assert table7.verdict_of("湯頭", "好喝", "正面", "湯頭很好喝，店員親切") == "YY"
-    assert table7.verdict_of("湯頭", "難喝", "正面", "湯頭很難喝") == "YN"
-    assert table7.verdict_of("湯頭", "親切", "正面", "湯頭很好喝，麵也好吃，店員親切") == "NX"
-    rules = ['profile="rules"', 'self_train.variants=["E"]', 'discriminate.mode="auto"', 'release.train_source="E"']
-    words = ["--gold", "4", "--silver", "5", "--valid", "4", *(word for rule in rules for word in ("--set", rule))]
-    table7.main([str(write_reviews(tmp_path)), "--work", str(tmp_path / "work"), *words])
-    release = Release(max((tmp_path / "work" / "releases").glob("v*")))
-    layers = {layer["annotation"]: layer["reviews"] for layer in release.manifest["splits"]["test"]["layers"]}
-    assert layers == {"gold": 4, "silver": 5} and release.verify() == []

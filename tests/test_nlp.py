@@ -248,7 +248,7 @@ def test_conllu_leaves_out_ranges_and_names_the_broken_line(tmp_path: Path) -> N
     with pytest.raises(InputError, match=r"t\.conllu:1: 2 columns instead of 10"):
         conllu.read(path)
     path.write_bytes(TREEBANK.encode("big5"))
-    with pytest.raises(InputError, match=r"t\.conllu: is not UTF-8; save it as UTF-8$"):
+    with pytest.raises(InputError, match=r"t\.conllu:1: is not UTF-8; save it as UTF-8$"):
         conllu.read(path)
     path.write_text("1\t牛\t_\tNOUN\t_\t_\t7\tnsubj\t_\t_\n", encoding="utf-8")
     with pytest.raises(InputError, match="a head points outside its sentence"):

@@ -168,7 +168,6 @@ def test_the_table_knows_every_tag_and_its_answers_are_tags_and_relations_of_the
         ("ud2", "advmod", "不", "neg"),
         ("ud2", "case", "的", "case:dec"),
         ("ud2", "case", "在", "case"),
-        ("stanford", "assmod", "", "nmod"),
     ],
 )
 def test_a_label_is_told_in_ours_and_a_row_for_its_word_comes_first(
@@ -197,7 +196,7 @@ def test_a_label_that_the_table_lacks_is_an_error_that_names_it() -> None:
         ),
         (
             "scheme\tlabel\tours\tnote\n# why\nud3\tobj\tdobj\tx\n",
-            ":3: unknown scheme 'ud3'; known: ckip-pos, ud2, stanford",
+            ":3: unknown scheme 'ud3'; known: ckip-pos, ud2",
         ),
         (
             "scheme\tlabel\tours\tnote\nud2\tobj\tdobj\tx\nud2\tobj\tnmod\tx\n",

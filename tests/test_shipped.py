@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 from conftest import ROOT, Command, invoke, small_input
+from measure.packed import pack_weights
 
 from builder import Extractor
 from builder.core.config import resolve
@@ -20,7 +21,7 @@ from builder.core.records import Element, Triplet
 from builder.core.settings import Config
 from builder.language.lexicon.folders import SHIPPED, Folders
 from builder.language.lexicon.packs import reader_folder
-from builder.learning.checkpoint import pack_weights, read_tensors, unpack_weights
+from builder.learning.checkpoint import read_tensors, unpack_weights
 from builder.learning.task import Example
 from builder.models import kinds
 from builder.models.numpy_reader import open_numpy_reader

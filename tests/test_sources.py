@@ -132,6 +132,9 @@ def test_plain_text_has_a_review_a_line_as_it_stands_there(tmp_path: Path) -> No
     assert texts(rows(tmp_path, "marked.txt", content.encode("utf-16"))) == expected
     invalid = "好吃\n".encode() + b"\xe5\xa5 x\n"
     assert texts(rows(tmp_path, "invalid.txt", invalid)) == ["好吃", "!encoding"]
+    assert texts(rows(tmp_path, "later.txt", "好吃\n很鹹\t不會再來\n")) == ["好吃", "很鹹\t不會再來"]
+    message = refused(tmp_path, "tabs.txt", "很鹹\t不會再來\n好吃\n")
+    assert message.endswith("; a .txt whose first line holds a tab is a table")
 
 
 def test_plain_text_that_names_its_columns_is_a_table(tmp_path: Path) -> None:

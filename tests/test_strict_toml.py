@@ -1,8 +1,11 @@
-"""Settings, rules and words of a stranger: nested, endless, or no file at all. Each is one line, in seconds."""
+"""Settings, rules, words and labels of a stranger: nested, endless, not UTF-8, or no file at all. Each is one line,
+in seconds.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,8 +13,10 @@ import pytest
 from builder.core.config import resolve
 from builder.core.errors import BuilderError, ResourceError
 from builder.engine.symbols import compile_pattern
+from builder.gold.label_studio import read_tasks
 from builder.language.lexicon.rules import load_rules
 from builder.language.lexicon.tsv_rows import read_rows
+from builder.models.paper.squad import read_squad
 
 TEXTS = {
     "nested lists": "a = " + "[" * 100_000,
@@ -53,6 +58,24 @@ def test_a_file_that_has_no_end_is_one_line(kind: str, tmp_path: Path) -> None:
         load_rules(tmp_path)
     with pytest.raises(ResourceError, match="cannot be read"):
         list(read_rows(path, 2))
+
+
+READERS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "settings": (resolve, "a.toml: cannot be read as TOML: line 2 is not UTF-8; save it as UTF-8"),
+    "rules": (lambda path: load_rules(path.parent), "a.toml: cannot be read: line 2 is not UTF-8; save it as UTF-8"),
+    "words": (lambda path: list(read_rows(path, 2)), "a.toml: cannot be read: line 2 is not UTF-8; save it as UTF-8"),
+    "labels": (lambda path: list(read_tasks(path)), "a.toml:2: is not UTF-8; save it as UTF-8"),
+    "questions": (read_squad, "a.toml:2: is not UTF-8; save it as UTF-8"),
+}
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_a_line_that_is_not_utf_8_is_named_with_what_to_do(kind: str, tmp_path: Path) -> None:
+    read, message = READERS[kind]
+    (tmp_path / "a.toml").write_bytes("# 湯\n# 麵\n".encode().replace("麵".encode(), "麵".encode("big5")))
+    with pytest.raises(BuilderError) as raised:
+        read(tmp_path / "a.toml")
+    assert str(raised.value) == f"{tmp_path}/{message}"
 
 
 def test_a_pattern_of_a_rule_that_is_nested_too_deeply_is_one_line() -> None:

@@ -17,6 +17,7 @@ from builder.language.lexicon.packs import data_dir
 from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.rules import load_rules, rules_digest, write_rule
 from builder.language.lexicon.tsv_rows import load_word_classes, read_rows
+from builder.pipeline.rule_report import find_unused_classes
 from builder.reviews.text import view
 
 LINE = 120
@@ -248,3 +249,14 @@ def test_words_are_written_as_the_view_of_a_text_shows_them(layer: str) -> None:
 def test_no_line_of_a_rule_file_is_too_long(path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     assert not [f"{path}:{number}" for number, line in enumerate(lines, start=1) if len(line) > LINE]
+
+
+def test_a_class_that_nothing_asks_for_is_named_with_the_nearest(tmp_path: Path) -> None:
+    for domain in ("none", "restaurant", "laptop", "hotels"):
+        assert list(find_unused_classes(Folders(domain=domain).load_rules())) == [], domain
+    mine = '[mine]\nkind = "words"\norder = 1\nabout = "x"\nwords = { HEEDS = ["態度"], HEADS = ["態度"] }\n'
+    (tmp_path / "a.toml").write_text(mine, encoding="utf-8")
+    told = list(find_unused_classes(load_rules(added=[tmp_path])))
+    assert [line.rpartition("/")[2] for line in told] == [
+        "a.toml:5: nothing asks for the class HEEDS; did you mean HEADS?"
+    ]

@@ -178,6 +178,8 @@ def main() -> None:
         from builder.core.errors import install_command
         from builder.pipeline.installation import find_extra
 
+        if error.name == "builder.augment":
+            _fail("this installation lacks augmentation", "; install builder with its folder `builder/augment`")
         if not (extra := find_extra(error.name or "")):
             raise
         _fail(f"this needs {error.name}, which is not installed", f"; `{install_command(extra)}` installs it")
@@ -201,6 +203,7 @@ _FOUND = "columns and their separator are found; `--dry-run` shows what was unde
 _BY_ENDING = "the ending of FILE says it: .csv, .xlsx, or .json for Label Studio"
 _DECIDED = "`builder gold annotate serve --adjudicate --annotator NAME` decides disputes in the page"
 _CAPPED = "`--max-tokens` caps what a judge may take; its price a token is your server's"
+_AS_ANY_POOL = "`builder gold annotate export FILE --pool ID` writes an audit as any pool"
 _NEW = {
     "induce": _INDUCED,
     "label": _NO_LABELLER,
@@ -244,7 +247,8 @@ GONE = {("builder", name): new for name, new in _NEW.items()} | {
     ("lexicon", "accept"): "`builder words domain accept NAME` takes the answers",
     **{("judge", option): _CAPPED for option in ("--price-in", "--price-out", "--max-cost")},
     ("audit", "import"): "`builder gold annotate import FILE --pool ID` takes the answers of an audit, too",
-    ("audit draw", "--sheet"): "`builder gold annotate export FILE --pool ID` writes an audit as any pool",
+    **dict.fromkeys((("audit draw", "--sheet"), ("audit draw", "--force")), _AS_ANY_POOL),
+    ("domain new", "--rating-column"): "words are proposed without ratings",
     ("model", "trim"): "a base is used as it is",
     ("model", "check"): "a build says within seconds, before its first stage, whether its base can serve",
     (

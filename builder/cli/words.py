@@ -167,7 +167,7 @@ def rules(ctx: click.Context, workdir: Path, reviews: int, shape: str | None) ->
     from dataclasses import astuple
 
     from builder.language.lexicon.folders import folders_in
-    from builder.pipeline.rule_report import open_engine, report
+    from builder.pipeline.rule_report import find_unused_classes, open_engine, report
     from builder.store import db
 
     engine, lexicon = open_engine(workdir)
@@ -175,9 +175,12 @@ def rules(ctx: click.Context, workdir: Path, reviews: int, shape: str | None) ->
         opinions, rows = report(connection, engine, lexicon, reviews)
     put_rows(("rule", "hits", "decides", "overlaps", "conflicts"), [astuple(row) for row in rows], shape, len(rows))
     click.echo(f"{opinions} opinions", err=True)
-    for folder in folders_in(workdir).rules_laid_over:
+    folders = folders_in(workdir)
+    for folder in folders.rules_laid_over:
         names = ", ".join(path.stem for path in sorted(folder.glob("*.toml")))
         click.echo(f"your own rules: {names} ({folder})", err=True)
+    for fault in find_unused_classes(folders.load_rules()):
+        click.echo(fault, err=True)
 
 
 @rules.command()

@@ -153,7 +153,7 @@ def _read(path: Path) -> dict[str, Any]:
         return parse_toml(read_settings(path))
     except FileNotFoundError as error:
         raise ConfigError("no such config file", where=str(path)) from error
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise ConfigError(f"cannot be read as TOML: {error}", where=str(path)) from error
 
 

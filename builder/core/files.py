@@ -82,12 +82,19 @@ _LARGEST_SETTINGS = 1 << 28
 
 def read_settings(path: Path) -> str:
     """The text of a small file that a stranger may have made; OSError for a device or a pipe, which have no end, and
-    for a file that is far too large.
+    for a file that is far too large. ValueError names the line that is not UTF-8.
     """
     check_regular(path)
     if (size := path.stat().st_size) > _LARGEST_SETTINGS:
         raise OSError(f"{path.name} has {size:,} bytes, more than any file of settings")
-    return path.read_text(encoding="utf-8")
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"line {_line_of(error)} is not UTF-8; save it as UTF-8") from error
+
+
+def _line_of(error: UnicodeDecodeError) -> int:
+    return error.object.count(b"\n", 0, error.start) + 1
 
 
 def read_text(path: Path, fix: str = "", kind: type[BuilderError] = InputError) -> str:
@@ -98,7 +105,7 @@ def read_text(path: Path, fix: str = "", kind: type[BuilderError] = InputError) 
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise kind("is not UTF-8", where=str(path), fix="save it as UTF-8") from error
+        raise kind("is not UTF-8", where=f"{path}:{_line_of(error)}", fix="save it as UTF-8") from error
     except OSError as error:
         raise kind(f"cannot be read: {error}", where=str(path), fix=fix) from error
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.core.errors import InputError
-from builder.core.files import parse_json
+from builder.core.files import parse_json, read_text
 from builder.core.records import POLARITIES, Span, Triplet
 from builder.gold.items import GUIDE, UNSURE, Fault, Filled, LabelItem, Missing, from_utf16, label_text, shown, to_utf16
 
@@ -132,7 +132,7 @@ def read_tasks(path: Path) -> Iterator[Filled | Fault]:
     """
     fix = "give the file as the tool exported it"
     try:
-        rows = parse_json(path.read_text(encoding="utf-8-sig"))
+        rows = parse_json(read_text(path, fix))
     except ValueError as error:
         raise InputError(f"not JSON ({error})", where=str(path), fix=fix) from error
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):

@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 import safetensors.torch
@@ -38,10 +37,6 @@ from builder.learning.task import Judge, TripletModel
 
 BEST = "best.safetensors"
 _STEPS = "step-*.safetensors"
-_LARGE, _INT8 = 1 << 14, 127
-"""Numbers of a matrix that is packed in 8 bits, and the largest of these."""
-_INT4, _NIBBLE = 7, 15
-"""The largest number of 4 bits, and their mask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,34 +105,8 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     return tensors, metadata
 
 
-def pack_weights(weights: Mapping[str, Tensor], begun: Mapping[str, str] = MappingProxyType({})) -> dict[str, Tensor]:
-    """Weights for shipping: of large matrices 8 bits a number with a scale for each row, of the others 16 bits. Of
-    matrices that began as others, whose names `begun` has, 4 bits a number of what they learnt since.
-    """
-    out = {}
-    for name, tensor in weights.items():
-        if tensor.dim() == 2 and tensor.numel() >= _LARGE and name not in begun:
-            out[name], out[name + SCALE] = _to_integers(tensor.float(), _INT8)
-        elif name not in begun:
-            out[name] = tensor.half()
-    whole = unpack_weights(out)
-    for name, first in begun.items():
-        learnt, scale = _to_integers(weights[name].float() - whole[first].float(), _INT4)
-        assert learnt.shape[1] % 2 == 0, f"{name} has an odd number of columns"
-        packed = f"{name}{SINCE}{first}"
-        out[packed] = ((learnt[:, ::2] & _NIBBLE) | (learnt[:, 1::2] << 4)).view(torch.uint8)
-        out[packed + SCALE] = scale
-    return out
-
-
-def _to_integers(matrix: Tensor, largest: int) -> tuple[Tensor, Tensor]:
-    """The numbers of a matrix as integers up to `largest` either way, and the scale of each row."""
-    scale = matrix.abs().amax(1).clamp_min(torch.finfo(torch.float32).tiny) / largest
-    return (matrix / scale[:, None]).round().to(torch.int8), scale
-
-
 def unpack_weights(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """What `pack_weights` packed, and other weights as they are; ValueError where it packed no such thing."""
+    """Packed weights as numbers of 32 bits, others as they are; ValueError for what no packing makes."""
     check_packed(tensors)
     out: dict[str, Tensor] = {}
     kept = [name for name in tensors if not name.endswith(SCALE)]

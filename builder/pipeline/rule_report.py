@@ -4,16 +4,20 @@ conflict, yield (as Snorkel's analysis of labelling functions).
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from builder.core.errors import did_you_mean
 from builder.engine import Doc, RuleEngine, make_engine
 from builder.engine.reader import restored
+from builder.engine.rows import ENGINE_CLASSES
 from builder.language.lexicon.folders import folders_in
 from builder.language.lexicon.resources import Lexicon
+from builder.language.lexicon.rules import Rule
 from builder.pipeline import builds
 from builder.pipeline.rule_changes import find_sentence
 from builder.store import reviews
@@ -90,6 +94,21 @@ def open_engine(workdir: Path) -> tuple[RuleEngine, Lexicon]:
     lexicon = folders.load_lexicon()
     convention = builds.remembered(workdir).resolved.config.rules.convention
     return make_engine(lexicon, folders.load_rules(), convention), lexicon
+
+
+def find_unused_classes(rules: Sequence[Rule]) -> Iterator[str]:
+    """A line for each class of a rule of kind `words` that neither a rule nor the engine asks for."""
+    made: dict[str, Rule] = {}
+    asked = set(ENGINE_CLASSES)
+    for rule in rules:
+        params = dict(rule.params)
+        if rule.kind == "words" and isinstance(words := params.pop("words", None), Mapping):
+            made |= dict.fromkeys(words, rule)
+        asked.update(re.findall(r"\w+", str(params)))
+    known = {*ENGINE_CLASSES, *(made.keys() & asked)}
+    for name in sorted(made.keys() - asked):
+        near = did_you_mean(name, sorted(known)).rstrip()
+        yield f"{made[name].at('words')}: nothing asks for the class {name}{near and f'; {near}'}"
 
 
 def tell_refusals(connection: sqlite3.Connection, workdir: Path, review: int) -> Iterator[str]:

@@ -11,8 +11,9 @@ The rows of a release checked part by part: what `verify` has workers do.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -225,11 +226,12 @@ def _content(release: Path, digests: Mapping[str, str], crew: Crew, apart: Mappi
         for split in splits:
             yield from _reviews(release, split, manifest, whole, crew, not apart)
         augmented = manifest.get("augmentations", {})
-        for layer, description in augmented.items():
+        read_texts = lru_cache(maxsize=1)(partial(_texts, release))
+        for layer, description in sorted(augmented.items(), key=lambda own: str(own[1]["split"])):
             if not augmentation_layers.NAME.fullmatch(layer) or description["split"] not in splits:
                 yield f"manifest.json: a layer is called {layer!r}, of the split {description['split']!r}"
                 continue
-            yield from _layer(release, layer, manifest, whole)
+            yield from _layer(release, layer, manifest, whole, read_texts)
         yield from whole.repeats()
         if layout > 1:
             named = *parquet_files.LAYERS, *augmented
@@ -294,12 +296,25 @@ def _twin_faults(release: Path, path: str, rows: Iterable[ReviewRow], shape: Any
         yield f"{path}: cannot be read: {' '.join(str(error).split())}"
 
 
-def _layer(release: Path, layer: str, manifest: Mapping[str, Any], whole: WholeRelease) -> Iterator[str]:
-    """An augmentation layer: the gates of every row, and its lineage. Its texts and ids join those of the release."""
+def _texts(release: Path, split: str) -> Mapping[str, str]:
+    """The texts of a split by their ids."""
+    return {row["id"]: row["text"] for row in rows(release, split)}
+
+
+def _layer(
+    release: Path,
+    layer: str,
+    manifest: Mapping[str, Any],
+    whole: WholeRelease,
+    read_texts: Callable[[str], Mapping[str, str]],
+) -> Iterator[str]:
+    """An augmentation layer: the gates of every row, and its lineage. Its texts and ids join those of the release;
+    `read_texts` reads those of a split.
+    """
     description, layout = manifest["augmentations"][layer], manifest.get("format", 1)
     try:
         split, stated_rows = str(description["split"]), int(description["rows"])
-        sources = {row["id"]: row["text"] for row in rows(release, split)}
+        sources = read_texts(split)
     except (KeyError, ValueError, TypeError, OSError, ReleaseError) as error:
         yield f"the layer {layer}: cannot be read: {' '.join(str(error).split())}"
         return

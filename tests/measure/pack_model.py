@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import torch
 from decision import load_scorer
+from packed import pack_weights
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
@@ -33,7 +34,7 @@ from builder.engine import RuleEngine
 from builder.engine.reader import Reader, Reading, Recipe, make_reader, to_text
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.packs import JUDGE
-from builder.learning.checkpoint import pack_weights, unpack_weights, write_tensors
+from builder.learning.checkpoint import unpack_weights, write_tensors
 from builder.learning.task import VALENCE, Example
 from builder.models.combiner import Combiner, describe_all, held, origin_of
 from builder.models.saved import load, save

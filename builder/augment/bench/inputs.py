@@ -53,7 +53,9 @@ def read_glove(path: Path, wanted: Iterable[str]) -> dict[str, NDArray[np.float3
                     )
                 if word in need or (word.lower() in need and word.lower() not in out):
                     out[word if word in need else word.lower()] = _numbers(parts[len(parts) - size :], path, number)
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise InputError("is not UTF-8", where=str(path), fix="save it as UTF-8") from error
+    except OSError as error:
         raise InputError(
             f"no readable vectors: {error}", where=str(path), fix="give a text file in GloVe's format"
         ) from error

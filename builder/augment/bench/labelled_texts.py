@@ -260,7 +260,7 @@ def _lineage(path: Path) -> dict[str, str]:
     """Which source each augmented text has; nothing where no lineage lies beside a file."""
     if not path.exists():
         return {}
-    return {_bare(row["text"]): str(row["source"]) for _, row in _objects(path.read_text(encoding="utf-8"), str(path))}
+    return {_bare(row["text"]): str(row["source"]) for _, row in _objects(read_text(path), str(path))}
 
 
 def _bare(text: str) -> str:

@@ -226,7 +226,7 @@ def load_wordnet(folder: Path) -> WordNet:
             if lemma not in best or used > best[lemma][0]:
                 best[lemma] = used, (pos, offset)
         exceptions = folder / f"{name}.exc"
-        lines = exceptions.read_text("utf-8").splitlines() if exceptions.is_file() else []
+        lines = read_text(exceptions, kind=ResourceError).splitlines() if exceptions.is_file() else []
         irregular[pos] = frozenset(word for line in lines for word in line.split())
     return WordNet(folder, {lemma: sense for lemma, (_, sense) in best.items()}, irregular, _digest_files(folder))
 
@@ -253,11 +253,14 @@ def _index(path: Path) -> Iterator[tuple[str, int]]:
 def _counts(path: Path) -> Iterator[tuple[tuple[str, str], int]]:
     """How often a lemma was met in its part of speech; `cntlist.rev` has sense_key sense_number count."""
     counts: dict[tuple[str, str], int] = {}
-    for line in path.read_text("utf-8").splitlines():
-        key, _, count = line.split()
-        lemma, _, rest = key.partition("%")
-        place = lemma, _TYPES[rest[0]]
-        counts[place] = counts.get(place, 0) + int(count)
+    for number, line in enumerate(read_text(path, kind=ResourceError).splitlines(), start=1):
+        try:
+            key, _, count = line.split()
+            lemma, _, rest = key.partition("%")
+            place = lemma, _TYPES[rest[0]]
+            counts[place] = counts.get(place, 0) + int(count)
+        except (ValueError, LookupError) as error:
+            raise ResourceError(f"not a line of WordNet: {line[:40]!r}", where=f"{path}:{number}") from error
     yield from counts.items()
 
 

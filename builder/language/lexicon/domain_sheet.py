@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from builder.core.errors import ResourceError
-from builder.core.files import read_cells, write_atomically
+from builder.core.files import read_cells, read_text, write_atomically
 from builder.core.records import POLARITIES
 from builder.core.wording import counted
 from builder.language.lexicon.overlay import save
@@ -235,10 +235,7 @@ def choose_taken(proposals: Iterable[Proposal]) -> list[Proposal]:
 
 def _merge(path: Path, header: str, rows: Iterable[Sequence[str]]) -> list[Sequence[str]]:
     """Write rows of the sheet in place of its earlier ones; a person's row stays, and wins. The rows written."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()[1:] if path.is_file() else []
-    except UnicodeDecodeError as error:
-        raise ResourceError("is not UTF-8", where=str(path), fix="save the table as UTF-8") from error
+    lines = read_text(path, kind=ResourceError).splitlines()[1:] if path.is_file() else []
     kept = [line for line in lines if not line.rpartition("\t")[2].startswith(_MARK)]
     named = {line.partition("\t")[0] for line in kept}
     new = [row for row in rows if row[0] not in named]

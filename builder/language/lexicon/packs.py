@@ -72,7 +72,7 @@ class Pack:
             return CORE
         try:
             return check_shipped(read_settings(file).strip(), str(file))
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:
             fix = "write the name of a shipped domain into it, or remove it"
             raise ConfigError(f"no readable name of a domain: {error}", where=str(file), fix=fix) from error
 

@@ -133,11 +133,11 @@ def _read_folder(root: Path, below: dict[str, Rule]) -> None:
         try:
             text = read_settings(path)
             raw = parse_toml(text)
-        except (OSError, UnicodeDecodeError) as error:
-            raise ResourceError(f"cannot be read: {error}", where=str(path)) from error
         except tomllib.TOMLDecodeError as error:
             message, line = find_toml_place(error)
             raise ResourceError(f"not TOML: {message}", where=f"{path}{line}") from error
+        except (OSError, ValueError) as error:
+            raise ResourceError(f"cannot be read: {error}", where=str(path)) from error
         file = f"{path.parent.name}/{path.name}"
         lines = _find_lines(text, file)
         for name, body in raw.items():

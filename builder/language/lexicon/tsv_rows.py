@@ -47,7 +47,7 @@ def read_rows(path: Path, columns: int, header: tuple[str, ...] = ()) -> Iterato
             if fault:
                 raise ResourceError(fault, where=f"{path}:{number}")
             yield cells, f"{shown}:{number}"
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise ResourceError(f"cannot be read: {error}", where=str(path)) from error
 
 
@@ -222,7 +222,7 @@ def _read_file(path: Path, root: Path, table: LexiconTable, rows: list[LexiconRo
     name = path.relative_to(root).as_posix()
     try:
         scanned = list(_scan(path, table.columns))
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         findings.append(
             Finding("missing" if not path.is_file() else "format", table.name, name, f"cannot be read: {error}")
         )

@@ -8,9 +8,8 @@ A sentence becomes more like a review with no final mark, marks missing inside, 
 invented; only punctuation that nothing hangs on goes, and only clauses that the tree itself holds together are cut out.
 
 Foreign tags and relations become the universal tags and UD v1 relations that engine and parser know (rules/labels.tsv),
-those of other segmenters and parsers too. One table for all schemes, so that a person sees the differences side by
-side: `ckip-pos` (CKIP's Sinica tags), `ud2` (relations of UD v2) and `stanford` (relations in the terms of the paper,
-section 3.2.3).
+those of other segmenters and parsers too. One table for both schemes, so that a person sees the differences side by
+side: `ckip-pos` (CKIP's Sinica tags) and `ud2` (relations of UD v2).
 A label followed by a space and a word holds for that word only: UD v2 knows 不 as an advmod, UD v1 as a neg. The rows
 of `ud2` were counted on the sentences that GSD has in both versions; the tags, on what GSD v1 gives the words that
 Sinica's treebank gives each tag.
@@ -152,7 +151,7 @@ def review_like(sentence: TreebankSentence, random: Random) -> TreebankSentence:
 # ---- Foreign labels
 
 HEADER = ("scheme", "label", "ours", "note")
-SCHEMES = ("ckip-pos", "ud2", "stanford")
+SCHEMES = ("ckip-pos", "ud2")
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from random import Random
 import numpy as np
 
 from builder.core.errors import ConfigError, install_command
-from builder.core.files import digest_file
+from builder.core.files import digest_file, read_text
 from builder.core.records import Span, Token
 from builder.language.nlp import Backend, conllu, crf
 from builder.language.nlp.conllu import TAGS_V1, TreebankSentence, clauses, keep, read, surface, without_final_mark
@@ -158,6 +158,7 @@ def train(
 
     model = [sentence for path in files.v1 for sentence in conllu.read(path)]
     trees = [*model, *v1_like([traditional(sentence) for path in files.v2 for sentence in conllu.read(path)], model)]
+    texts = [line for path in files.raw for line in read_text(path, "give texts in UTF-8, one a line").split("\n")]
     out.mkdir(parents=True, exist_ok=True)
     say(f"segmenter: {len(trees)} sentences")
     segmenter = fit_crf(trees, seed, iterations=iterations)
@@ -165,7 +166,6 @@ def train(
     say(f"tags for the parser by {folds} segmenters")
     tags = cross_tagged(trees, seed, folds, iterations // 2)
     say("word vectors")
-    texts = [line for path in files.raw for line in path.read_text(encoding="utf-8").split("\n")]
     chains = zip(texts, embedded.Segmenter(segmenter, Words.of(files.words)).tag_chains(texts), strict=True)
     shown = [[text[start:end] for start, end, _ in words] for text, own in chains for words in own]
     shown += [list(sentence.words) for sentence in trees]

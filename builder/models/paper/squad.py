@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.core.errors import InputError, ModelError
-from builder.core.files import Kept, digest_file, parse_json
+from builder.core.files import Kept, digest_file, parse_json, read_text
 from builder.learning.task import Progress
 from builder.models.paper.fine_tuning import fine_tune, fingerprint, make_pairs, save_base
 from builder.models.paper.generate import write
@@ -41,12 +41,11 @@ class SquadQuestion:
 
 def read_squad(path: Path) -> tuple[list[SquadQuestion], int]:
     """The questions of a file, and how many it has without an answer. InputError says where it is not in the layout."""
+    fix = 'it has {"data": [{"paragraphs": […]}]}'
     try:
-        articles = parse_json(path.read_text("utf-8"))["data"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"no file in the SQuAD layout: {error!r}", where=str(path), fix='it has {"data": [{"paragraphs": […]}]}'
-        ) from error
+        articles = parse_json(read_text(path, fix))["data"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"no file in the SQuAD layout: {error!r}", where=str(path), fix=fix) from error
     out: list[SquadQuestion] = []
     where = "data"
     try:

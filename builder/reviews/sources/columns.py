@@ -216,6 +216,8 @@ def resolve(table: Table, source: Source) -> Picks:
             fix = "name it with --text-column, or add a header row if there is none"
             if mark:
                 fix = f"separate columns by commas, semicolons, tabs or |, not by {mark!r}; or {fix}"
+            elif source.path.name.lower().endswith((".txt", ".txt.gz")):
+                fix += "; a .txt whose first line holds a tab is a table"
             raise InputError(f"no text column; columns found: {_enumerate(names)}", where=where, fix=fix)
         picks["text"] = text
     scopes = [_Names(names, free, scope) for scope in _scopes(names[picks["text"]])]

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from measure import seq2seq
 
 from builder.models.paper.seq2seq import Seq2SeqConfig
+from measure import seq2seq
 
 SHAPE = {"d_model": 16, "d_kv": 8, "d_ff": 24, "num_layers": 1, "num_heads": 2}
 PAIRS = seq2seq.data(8, 400, [5, 9, 30, 70])

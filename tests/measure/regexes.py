@@ -1,7 +1,7 @@
 """All regular expressions of the package, found by themselves, and texts that would make each of them slow.
 
-`python tests/regexes.py` imports every module with an ear at `re`, runs what makes expressions while it works, and
-reads the calls in functions from their source. From the parse tree of each it makes attacks: a start, a piece many
+`python tests/measure/regexes.py` imports every module with an ear at `re`, runs what makes expressions while it works,
+and reads the calls in functions from their source. From the parse tree of each it makes attacks: a start, a piece many
 times, an end that fails. What takes more than linear time is printed; what never ends is ended.
 """
 
