@@ -65,9 +65,7 @@ class Predicates:
         """
         self._table = table
         made = [_compile_rule(rule, params, shared, table, valences) for rule, params in rules]
-        own = [reduce(or_, map(table.add, params.words.values()), 0) for _, params in rules]
-        leading = [one.needs[0] if one.needs else bits for one, bits in zip(made, own, strict=True)]
-        self._index = RuleIndex(list(zip(leading, made, strict=True)))
+        self._index = RuleIndex([(one.needs[0] if one.needs else 0, one) for one in made])
 
     def read(self, units: list[Constituent]) -> list[Constituent]:
         """The units, with each run that is such a predicate as one opinion."""
@@ -96,7 +94,8 @@ def _compile_rule(
     parts = {"before": params.before, "pattern": params.pattern, "after": params.after}
     rows = RuleRows(rule, {key: [part] for key, part in parts.items()}, shared, params.words, table)
     before, core, after = map(rows.spell_pattern, parts.values())
-    needs = tuple(chain(*map(rows.find_needs, parts.values())))
+    own = reduce(or_, map(table.add, params.words.values()), 0)
+    needs = tuple(chain(*map(rows.find_needs, parts.values()))) or ((own,) if own else ())
     entry = OpinionEntry(rule.name, params.category, valences[params.category], rule.where)
     return _Predicate(rows, f"(?:{before})(?P<core>{core})(?={after})", needs, entry)
 
