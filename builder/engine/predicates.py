@@ -70,11 +70,11 @@ class Predicates:
     def read(self, units: list[Constituent]) -> list[Constituent]:
         """The units, with each run that is such a predicate as one opinion."""
         bits = [self._table.find(unit.word, unit.entry) for unit in units]
-        clause = reduce(or_, bits, 0)
+        clause, placed = reduce(or_, bits, 0), place_bits(units, bits)
         for rows, body, needs, entry in self._index.find(clause):
             if not all(need & clause for need in needs):
                 continue
-            line = "".join(map(rows.spell, place_bits(units, bits)))
+            line = "".join(map(rows.spell, placed))
             for match in reversed(list(compile_body(body).finditer(line))):
                 first, stop = (at // rows.width for at in match.span("core"))
                 run = units[first:stop]
@@ -82,6 +82,7 @@ class Predicates:
                     one = _make_one(run, entry)
                     units = [*units[:first], one, *units[stop:]]
                     bits[first:stop] = [self._table.find(one.word, one.entry)]
+                    placed = place_bits(units, bits)
         return units
 
 
