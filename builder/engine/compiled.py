@@ -136,9 +136,7 @@ DECLARED: Mapping[str, type] = {
     "vocabulary": VocabularyRule,
     described.KIND: described.StepRule,
 }
-"""Kind of a rule -> its parameters, for the kinds that do not pair; those that do declare theirs in `pairing` and
-`carrying`.
-"""
+"""Kind of a rule -> its parameters, for the kinds that do not pair; those that do declare theirs in `pairing`."""
 
 
 GONE = {

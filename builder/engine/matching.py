@@ -237,7 +237,7 @@ class Matcher:
         """
         line = self.read(items)
         aspects = [i for i, item in enumerate(items) if item.symbol == ASPECT]
-        for rule in self._rules if aspects else ():
+        for rule in self._index.find(reduce(or_, [line.bits[i] for i in aspects])) if aspects else ():
             asked = [i for i in aspects if items[i].symbol == ASPECT and rule.may_hold(line.bits[i], line.clause)]
             barred = [i for i in asked if self._holds_of_aspect(rule, line, i)]
             for i in barred:

@@ -65,18 +65,16 @@ class Predicates:
         """
         self._table = table
         made = [_compile_rule(rule, params, shared, table, valences) for rule, params in rules]
-        own = [reduce(or_, map(table.add, params.words.values()), 0) for _, params in rules]
-        leading = [one.needs[0] if one.needs else bits for one, bits in zip(made, own, strict=True)]
-        self._index = RuleIndex(list(zip(leading, made, strict=True)))
+        self._index = RuleIndex([(one.needs[0] if one.needs else 0, one) for one in made])
 
     def read(self, units: list[Constituent]) -> list[Constituent]:
         """The units, with each run that is such a predicate as one opinion."""
         bits = [self._table.find(unit.word, unit.entry) for unit in units]
-        clause = reduce(or_, bits, 0)
+        clause, placed = reduce(or_, bits, 0), place_bits(units, bits)
         for rows, body, needs, entry in self._index.find(clause):
             if not all(need & clause for need in needs):
                 continue
-            line = "".join(map(rows.spell, place_bits(units, bits)))
+            line = "".join(map(rows.spell, placed))
             for match in reversed(list(compile_body(body).finditer(line))):
                 first, stop = (at // rows.width for at in match.span("core"))
                 run = units[first:stop]
@@ -84,6 +82,7 @@ class Predicates:
                     one = _make_one(run, entry)
                     units = [*units[:first], one, *units[stop:]]
                     bits[first:stop] = [self._table.find(one.word, one.entry)]
+                    placed = place_bits(units, bits)
         return units
 
 
@@ -96,7 +95,8 @@ def _compile_rule(
     parts = {"before": params.before, "pattern": params.pattern, "after": params.after}
     rows = RuleRows(rule, {key: [part] for key, part in parts.items()}, shared, params.words, table)
     before, core, after = map(rows.spell_pattern, parts.values())
-    needs = tuple(chain(*map(rows.find_needs, parts.values())))
+    own = reduce(or_, map(table.add, params.words.values()), 0)
+    needs = tuple(chain(*map(rows.find_needs, parts.values()))) or ((own,) if own else ())
     entry = OpinionEntry(rule.name, params.category, valences[params.category], rule.where)
     return _Predicate(rows, f"(?:{before})(?P<core>{core})(?={after})", needs, entry)
 

@@ -10,7 +10,7 @@ In: rules with their classes of words, a lexicon. Out: a `WordTable`, and `RuleR
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
 from operator import or_
 from typing import NamedTuple
@@ -261,9 +261,12 @@ class RuleRows:
         return Pattern(self.spell_pattern(pattern), bits, self.find_needs(pattern))
 
     def find_needs(self, pattern: str) -> tuple[int, ...]:
-        """For each class that a match of a pattern needs a word of, its bits."""
-        needed = (self._atoms[match[0]] for match in _ATOM.finditer(pattern) if _is_needed(pattern, match))
-        return tuple([factor.needed for factors in needed for factor in factors if factor.needed])
+        """For each class that a match of a pattern needs a word of, its bits; one of several alternatives together."""
+        needs = [
+            [factor.needed for match in _find_needed(part) for factor in self._atoms[match] if factor.needed]
+            for part in _split_alternatives(pattern)
+        ]
+        return tuple(needs[0]) if len(needs) == 1 else (reduce(or_, [own[0] for own in needs]),) if all(needs) else ()
 
     def spell_pattern(self, pattern: str) -> str:
         """A pattern as a regular expression over rows."""
@@ -314,14 +317,21 @@ def _find_prefixed(marked: Mapping[str, int], name: str) -> int:
     return reduce(or_, [bits for prefix, bits in marked.items() if name.startswith(prefix)], 0)
 
 
-def _is_needed(pattern: str, match: re.Match[str]) -> bool:
-    """Whether each match of a pattern has the unit of an atom: it is in no group, no alternative, nor optional."""
-    before, behind = pattern[: match.start()], pattern[match.end() : match.end() + 1]
-    return "|" not in _strip_groups(pattern) and before.count("(") == before.count(")") and behind not in _OPTIONAL
+def _find_needed(pattern: str) -> Iterator[str]:
+    """The atoms of a pattern without alternatives that each match has a unit of: in no group, nor optional."""
+    for match in _ATOM.finditer(pattern):
+        before, behind = pattern[: match.start()], pattern[match.end() : match.end() + 1]
+        if before.count("(") == before.count(")") and behind not in _OPTIONAL:
+            yield match[0]
 
 
-def _strip_groups(pattern: str) -> str:
-    """A pattern without what stands in brackets."""
-    while (stripped := re.sub(r"\([^()]*\)", "", pattern)) != pattern:
-        pattern = stripped
-    return pattern
+def _split_alternatives(pattern: str) -> list[str]:
+    """The alternatives of a pattern, where it is no group that has them."""
+    parts, depth = [""], 0
+    for character in pattern:
+        depth += (character == "(") - (character == ")")
+        if character == "|" and not depth:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
