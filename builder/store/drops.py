@@ -134,8 +134,9 @@ def _explain(candidate: _Candidate, kept: Sequence[_Candidate], selection: Selec
     if candidate.label == "YN":
         return "judged_polarity", "the polarity is doubted"
     triplet = candidate.triplet
-    for other in (one.triplet for one in kept if one.triplet.opinion == triplet.opinion):
-        if "rules" in candidate.by and other.polarity == triplet.polarity:
+    for other in (one.triplet for one in kept if one.triplet.opinion.text == triplet.opinion.text):
+        again = selection.variant == "E" or other.opinion == triplet.opinion  # what E holds of one mention it says once
+        if again and "rules" in candidate.by and other.polarity == triplet.polarity:
             return "duplicate", f"with other words it became one with ({other.aspect.text}, {other.opinion.text})"
     return _explain_unjudged(candidate, selection)
 

@@ -165,7 +165,8 @@ def lexicon_uses(connection: sqlite3.Connection) -> Iterator[tuple[str | None, b
     for part in ("aspect", "opinion"):
         yield from connection.execute(
             f"SELECT p.{part}_entry, p.{part}_category IS NOT NULL, count(*), count(DISTINCT e.value ->> 1)"
-            " FROM proposals p, json_each(p.story) e WHERE e.value ->> 0 = ? GROUP BY 1, 2 ORDER BY 1, 2",
+            " FROM proposals p JOIN sources s ON s.id = p.source AND s.kind = 'rules', json_each(p.story) e"
+            " WHERE e.value ->> 0 = ? GROUP BY 1, 2 ORDER BY 1, 2",
             (part,),
         )
 
