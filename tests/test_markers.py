@@ -26,7 +26,7 @@ from builder.models.encoder import EncoderFoundation, load_encoder
 from builder.models.network import CharacterFoundation
 from builder.models.numpy_reader import open_numpy_reader, read_weights
 from builder.models.saved import load, save
-from builder.models.tagger import Tagger, train_tagger
+from builder.models.tagger import Tagger, learnable, train_tagger
 from builder.models.tagger_network import TaggerNetwork
 from builder.models.text_reading import PairOdds, Place, place_of
 
@@ -178,12 +178,54 @@ def test_markers_learn_which_pairs_are_triplets_while_the_reader_stands_still(
     taught = lesson.train_markers(tagger, [label(review(i)) for i in range(120)], 1, 0, tmp_path / "c")
     for name, weight in before.items():
         assert torch.equal(taught.network.state_dict()[name], weight), name
-    right = []
-    for example in VALID:
-        text, pairs = label(example)
-        (odds,) = odds_of(taught, [Example("", text, example.triplets)])
-        right += [int(np.argmax(odds[place].marked)) == kind for place, kind in pairs if place in odds]
-    assert len(right) > 10 and np.mean(right) > 0.7, np.mean(right)
+
+    def right(tagger: Tagger) -> float:
+        hits = []
+        for example in VALID:
+            text, pairs = label(example)
+            (odds,) = odds_of(tagger, [Example("", text, example.triplets)])
+            hits += [int(np.argmax(odds[place].marked)) == kind for place, kind in pairs if place in odds]
+        assert len(hits) > 10
+        return float(np.mean(hits))
+
+    assert right(taught) > 0.7
+    pairs = dict(label(review(i)) for i in range(120))
+    both = lesson.train_together(taught, TRAIN, pairs, lesson.Stage(1.0, 1e-3, 2e-3, 2e-3, 3.0), 1, tmp_path / "b")
+    assert right(both) > 0.7, "reader and markers together"
+    now = both.network.state_dict()
+    assert {name.split(".")[0] for name, weight in before.items() if not torch.equal(now[name], weight)} == {
+        "table", "pairs", "cores", "trunk"
+    }  # fmt: skip
+    assert any(
+        not torch.equal(now[name], weight)
+        for name, weight in taught.network.markers.state_dict(prefix="markers.").items()
+    )
+
+
+def test_pairs_weigh_in_the_loss_of_reader_and_markers_and_teach_the_encoder(
+    base: EncoderFoundation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent / "measure"))
+    lesson = importlib.import_module("train_reader")
+    tagger = make_tagger(base, replace(CONFIG, marker_layers=LAYERS, threads=1))
+    network, encode = tagger.network.eval(), base.make_encoder(tagger.config)
+    texts = []
+    for example in TRAIN[:4]:
+        (window,), _ = learnable(example, encode, tagger.config)
+        places = sorted({place_of(t) for t in example.triplets})
+        texts.append(lesson.TaughtText(window, *lesson.mark_pairs(window.text, [(place, 1) for place in places])))
+
+    def loss(weight: float) -> torch.Tensor:
+        value: torch.Tensor = lesson.WholeLesson(network, tagger.config, lesson.Stage(1, 1, 1, 1, weight)).loss(texts)
+        return value
+
+    alone = network.loss([text.window for text in texts])
+    assert float(loss(0)) == pytest.approx(float(alone))
+    of_pairs = loss(3) - loss(0)
+    assert float(of_pairs) == pytest.approx(3 * float(loss(1) - loss(0)), rel=1e-4) and float(of_pairs) > 1
+    of_pairs.backward()
+    first = next(p for name, p in network.named_parameters() if name.startswith("trunk.encoder") and p.dim() > 1)
+    assert first.grad is not None and float(first.grad.abs().sum()) > 0
 
 
 def test_pairs_that_teach_are_labels_what_is_found_mixed_and_crossed_spans(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -155,11 +155,13 @@ class TaggerNetwork(nn.Module):
         return scored
 
     def loss(self, windows: Sequence[Window]) -> Tensor:
+        """As `loss_in`, of windows that are read now."""
+        return self.loss_in(self.context(place(collate([window.text for window in windows]), device_of(self))), windows)
+
+    def loss_in(self, context: TextContext, windows: Sequence[Window]) -> Tensor:
         """Negative log-likelihood of spans, pairs, polarities and core bits, per window."""
-        device = device_of(self)
-        batch = place(collate([window.text for window in windows]), device)
+        device, batch = context.hidden.device, context.batch
         gold = _gold(windows, device)
-        context = self.context(batch)
         table = self.table(context.hidden, batch.mask)
         marked = torch.zeros(table.shape, dtype=torch.bool, device=device)
         for layer in (ASPECT, OPINION):

@@ -9,7 +9,7 @@ Then its markers learn: which of the pairs that rules and reader find in all the
 that have the aspect of the one and the opinion of the other, and which of the pairs of labelled spans. A pair whose
 spans overlap those of a label, and whose edges the scorer does not accept, is one with other edges. The reader stands
 still meanwhile, so what it says of each text is kept in a file of 220 kB a text. `other_` files are read by the rules
-of any domain.
+of any domain. At last reader and markers learn together.
 
 Killed, it goes on from OUT/checkpoints. The files of annotation are those of `pack_model.py`. OUT/reader is what is
 shipped.
@@ -60,8 +60,8 @@ from builder.models.encoder import EncoderFoundation, load_encoder
 from builder.models.markers import PairMarkers
 from builder.models.numpy_reader import open_numpy_reader
 from builder.models.saved import load
-from builder.models.tagger import Tagger, train_tagger
-from builder.models.tagger_network import TaggerNetwork
+from builder.models.tagger import Tagger, learnable, train_tagger
+from builder.models.tagger_network import TaggerNetwork, Window
 from builder.models.text_reading import Place, place_of
 
 CONFIG = TaggerConfig(
@@ -155,8 +155,18 @@ def main() -> None:
     assert isinstance(tagger, Tagger)
     paths = dict.fromkeys([*options.annotations, *options.last])
     marked = gather_pairs({path: read_annotation(path, texts) for path in paths}, second, options.scorer)
-    checkpoints = options.out / "checkpoints-markers"
-    save_packed(train_markers(tagger, marked, options.threads, options.seed, checkpoints), options.out / "reader")
+    third = options.out / "third"
+    if not (third / "config.json").is_file():
+        checkpoints = options.out / "checkpoints-markers"
+        save_packed(train_markers(tagger, marked, options.threads, options.seed, checkpoints), third)
+    tagger = load(third)
+    assert isinstance(tagger, Tagger)
+    for number, stage in enumerate(STAGES):
+        draw = random.Random(options.seed)
+        examples = make_examples([*(row for row in rows if draw.random() < stage.share), *last, *last], owners=True)
+        checkpoints = options.out / f"checkpoints-together-{number}"
+        tagger = train_together(tagger, examples, dict(marked), stage, options.seed + number, checkpoints)
+    save_packed(tagger, options.out / "reader")
 
 
 # ---- Markers
@@ -268,11 +278,7 @@ class MarkerLesson(nn.Module):
 
     def loss(self, texts: list[MarkedText]) -> Tensor:
         """Cross-entropy, the mean over pairs."""
-        row = torch.from_numpy(np.repeat(np.arange(len(texts)), [len(text.labels) for text in texts]))
-        spans, labels = (
-            torch.from_numpy(np.concatenate([getattr(text, name) for text in texts]).astype(np.int64))
-            for name in ("spans", "labels")
-        )
+        row, spans, labels = list_pairs(texts)
         own = [torch.from_numpy(np.array(text.states)).view(torch.bfloat16) for text in texts]
         seen = pad_sequence([torch.ones(len(states), dtype=torch.bool) for states in own], batch_first=True)
         states = pad_sequence(own, batch_first=True).float().unbind(2)
@@ -281,10 +287,21 @@ class MarkerLesson(nn.Module):
         return functional.cross_entropy(logits.float(), labels)
 
 
-def mark_text(text: Encoded, states: NDArray[np.int16], pairs: LabelledPairs) -> MarkedText:
+def list_pairs(texts: Sequence[MarkedText | TaughtText]) -> tuple[Tensor, Tensor, Tensor]:
+    """Of all pairs of some texts the row of their text [P], their spans [P, 2, 2] and what they are [P]."""
+    row = torch.from_numpy(np.repeat(np.arange(len(texts)), [len(text.labels) for text in texts]))
+    spans, labels = (
+        torch.from_numpy(np.concatenate([getattr(text, name) for text in texts]).astype(np.int64))
+        for name in ("spans", "labels")
+    )
+    return row, spans, labels
+
+
+def mark_pairs(text: Encoded, pairs: LabelledPairs) -> tuple[IntArray, IntArray]:
+    """From which token to which the spans of pairs reach [n, 2, 2], and what the pairs are [n]."""
     assert text.tokens is not None, "a tagger on a pretrained encoder"
     spans = text.tokens.stretches(np.array([place for place, _ in pairs]))
-    return MarkedText(states, spans.astype(np.int32), np.array([label for _, label in pairs], np.int32))
+    return spans.astype(np.int32), np.array([label for _, label in pairs], np.int32)
 
 
 def train_markers(
@@ -304,7 +321,9 @@ def train_markers(
         nn.init.normal_(network.markers.kind.weight, std=0.02)
         kept = checkpoints.with_name("states.bin")
         states = keep_states(network.eval(), texts, kept)
-    items = [mark_text(*parts) for parts in zip(texts, states, [pairs for _, pairs in marked], strict=True)]
+    items = [
+        MarkedText(own, *mark_pairs(text, pairs)) for text, own, (_, pairs) in zip(texts, states, marked, strict=True)
+    ]
     lesson = MarkerLesson(network.markers)
     teach = replace(config, rate=MARKER_RATE, warmup=0.06, epochs=MARKER_EPOCHS, batch_chars=960, threads=threads)
     print(f"{len(items):,} reviews with {sum(len(item.labels) for item in items):,} pairs", flush=True)
@@ -317,6 +336,85 @@ def train_markers(
     network.eval()
     kept.unlink()
     return Tagger(network, tagger.foundation, config, tagger.threshold, tagger.facts)
+
+
+# ---- Reader and markers together
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A pass in which reader and markers learn together.
+
+    `share` of the reviews of the first passes are in it; `encoder`, `layers` and `heads` are the highest rates of the
+    encoder's top layer, of the markers' layers and of their other parameters; a pair weighs `weight` in the loss.
+    """
+
+    share: float
+    encoder: float
+    layers: float
+    heads: float
+    weight: float
+
+
+STAGES = (Stage(0.75, 6e-5, 1.5e-4, 5e-4, 1), Stage(0.85, 1e-4, 2e-4, 6e-4, 3))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TaughtText:
+    """A text with its labels; from which token to which the spans of its pairs reach [n, 2, 2], what they are [n]."""
+
+    window: Window
+    spans: IntArray
+    labels: IntArray
+
+
+class WholeLesson(nn.Module):
+    """A network with markers, all of which learns."""
+
+    def __init__(self, network: TaggerNetwork, config: TaggerConfig, stage: Stage) -> None:
+        super().__init__()
+        self.network, self.stage, self.rate = network, stage, config.rate
+
+    def rate_scales(self) -> dict[str, float]:
+        names = [name for name, _ in self.named_parameters() if name.startswith("network.markers.")]
+        return {name: (self.stage.layers if ".layers." in name else self.stage.heads) / self.rate for name in names}
+
+    def loss(self, texts: list[TaughtText]) -> Tensor:
+        """That of spans and pairs, and the cross-entropy of what markers say of pairs, both summed, per text."""
+        context = self.network.context(collate([text.window.text for text in texts]))
+        row, spans, labels = list_pairs(texts)
+        with torch.autocast("cpu", torch.bfloat16):
+            logits = self.network.mark(context, row, spans)
+        marked = functional.cross_entropy(logits.float(), labels, reduction="sum") / len(texts)
+        return self.network.loss_in(context, [text.window for text in texts]) + self.stage.weight * marked
+
+
+def train_together(
+    tagger: Tagger, examples: Sequence[Example], pairs: dict[str, LabelledPairs], stage: Stage, seed: int, out: Path
+) -> Tagger:
+    """The tagger after a pass over those examples of which there are pairs."""
+    assert isinstance(tagger.foundation, EncoderFoundation)
+    config = replace(tagger.config, warmup=0.06, epochs=1, batch_chars=1440)
+    foundation = replace(tagger.foundation, tuning=replace(TUNING, rate=stage.encoder))
+    encode = foundation.make_encoder(config)
+    texts = [
+        TaughtText(window, *mark_pairs(window.text, pairs[example.text]))
+        for example in examples
+        if example.text in pairs
+        for window in learnable(example, encode, config)[0]
+    ]
+    with scope(config.threads, seed_of(seed, "together")):
+        network = TaggerNetwork(foundation, config)
+        network.load_state_dict(tagger.network.state_dict())
+    lesson = WholeLesson(network, config, stage)
+    course = course_of(
+        lesson, [len(text.window.text) for text in texts], lambda chosen: lesson.loss([texts[i] for i in chosen]),
+        lambda: 0.0, config, seed, save_steps=500,
+    )  # fmt: skip
+    mark = fingerprint(f"{stage} on {tagger.digest} {hashlib.sha256(repr(pairs).encode()).hexdigest()}", config, seed)
+    learn(lesson, optimizer_of(lesson, config), course, Checkpoints(out, mark), Report())
+    network.eval()
+    return replace(tagger, network=network)
 
 
 @dataclass(slots=True)
