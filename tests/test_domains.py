@@ -164,7 +164,7 @@ def test_a_domain_reads_its_own_things_and_what_any_review_says() -> None:
         ("none", "上網很快", "上網 · 快 · POS"),
         ("none", "毛巾浴巾都發霉", "浴巾 · 發霉 · NEG, 毛巾 · 發霉 · NEG"),
         ("none", "用餐逛街都方便", "逛街 · 方便 · POS, 用餐 · 方便 · POS"),
-        ("none", "浴缸比較短，價格比較高", "浴缸 · 短 · NEG, 價格 · 高 · NEU"),
+        ("none", "浴缸比較短，價格比較高", "浴缸 · 短 · NEG, 價格 · 高 · NEG"),
         ("none", "鈴聲響亮清楚好聽", "鈴聲 · 響亮 · POS, 鈴聲 · 清楚 · POS, 鈴聲 · 好聽 · POS"),
         ("none", "背包側袋都不好拿", "背包側袋 · 不好拿 · NEG"),
     ],
