@@ -232,7 +232,10 @@ def test_a_folder_without_wordnet_is_said_so(tmp_path: Path, net: Path) -> None:
     with pytest.raises(ResourceError, match="name the folder with WordNet"):
         synonym.load_wordnet(tmp_path / "nothing")
     (net / "index.adj").write_text("tidy a\n", encoding="utf-8")
-    with pytest.raises(ResourceError, match="not a line of WordNet: 'tidy a'"):
+    with pytest.raises(ResourceError, match=r"index\.adj:1: not a line of WordNet: 'tidy a'"):
+        synonym.load_wordnet(net)
+    (net / "index.adj").write_bytes("  licence\ncafé a\n".encode("latin-1"))
+    with pytest.raises(ResourceError, match=r"index\.adj:2: not a line of WordNet: 'caf\ufffd a'"):
         synonym.load_wordnet(net)
 
 

@@ -195,6 +195,9 @@ def test_glove_files_are_read_with_their_words_and_bad_lines_are_told(tmp_path: 
         inputs.read_glove(path, ["the", "soup"])
     with pytest.raises(InputError, match="not one of the words"):
         inputs.read_glove(path, ["zebra"])
+    path.write_bytes("the 1 0 0\nsoupe 1 0 0\ncafé 1 0 0\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"glove.txt:3: is not UTF-8; save it as UTF-8$"):
+        inputs.read_glove(path, ["the"])
 
 
 def test_de_cnn_keeps_given_vectors_as_they_are(tmp_path: Path) -> None:

@@ -242,7 +242,9 @@ def test_every_script_that_the_results_name_is_there() -> None:
 def test_the_tiers_of_tests_are_files_that_are_there_and_named_to_people(request: pytest.FixtureRequest) -> None:
     named = [name for names in TIERS.values() for name in names.split()]
     assert len(named) == len(set(named)), "a file is of one tier"
-    assert set(named) <= {path.stem.removeprefix("test_") for path in (ROOT / "tests").rglob("test_*.py")}
+    stems = [path.stem.removeprefix("test_") for path in (ROOT / "tests").rglob("test_*.py")]
+    assert len(stems) == len(set(stems)), "a tier names a file by its stem alone"
+    assert set(named) <= set(stems)
     assert request.node.get_closest_marker("fast"), "a test of a fast file has the marker"
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     assert [tier for tier in (*TIERS, "build") if f"pytest -m {tier} " not in text] == []

@@ -575,7 +575,7 @@ def test_reviews_without_a_new_word_say_so(tmp_path: Path) -> None:
 def test_a_pack_adds_to_the_words_of_a_shipped_domain(tmp_path: Path) -> None:
     path, pack = tmp_path / "reviews.csv", tmp_path / "mine"
     path.write_text("text\n" + "珊瑚飯很好吃，牛肉麵很香\n" * 3, encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"'food' is no domain to add words to; known: hotels, laptop, none, rest"):
+    with pytest.raises(ConfigError, match=r"'food' is no shipped domain; known: hotels, laptop, none, rest"):
         command("new", "mine", "--reviews", path, "--out", pack, "--over", "food")
     command("new", "mine", "--reviews", path, "--out", pack, "--over", "restaurant")
     assert not {"牛肉麵", "好吃", "香"} & {row.word for row in read_sheet(pack)}
@@ -588,10 +588,12 @@ def test_a_pack_adds_to_the_words_of_a_shipped_domain(tmp_path: Path) -> None:
     ]
     assert "beside the domain restaurant:" in command("check", pack, "--reviews", path)
     (pack / "over").write_text("food\n", encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"over: 'food' is no domain to add words to"):
+    with pytest.raises(ConfigError, match=r"over: 'food' is no shipped domain"):
         Extractor(domain=pack)
     (pack / "over").write_bytes("餐廳".encode("big5"))
-    with pytest.raises(ConfigError, match="over: no readable name of a domain"):
+    with pytest.raises(
+        ConfigError, match=r"over: no readable name of a domain: line 1 is not UTF-8; save it as UTF-8$"
+    ):
         Folders(domain=str(pack)).load_rules()
 
 

@@ -85,7 +85,7 @@ def test_the_gain_is_shown_for_each_size(here: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("parts", "by_weights", "said"),
+    ("parts", "by_weights", "lines"),
     [
         (("aspects", "weights"), 0.0, ["the labels move no weights: F1 stays"]),
         (("aspects", "weights"), -0.04, ["the labels move no weights: F1 stays"]),
@@ -95,7 +95,7 @@ def test_the_gain_is_shown_for_each_size(here: Command, tmp_path: Path) -> None:
     ],
 )
 def test_what_the_labels_say_of_weights_and_switches(
-    parts: tuple[str, ...], by_weights: float, said: list[str], capsys: pytest.CaptureFixture[str]
+    parts: tuple[str, ...], by_weights: float, lines: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     score = MeanScore(50.0, 50.0, 50.0)
     switches = (PartGain(SWITCHES[1], (0.5, 1.5)), PartGain(SWITCHES[2], (0.5, 0.0)))
@@ -109,7 +109,7 @@ def test_what_the_labels_say_of_weights_and_switches(
         "your labels begin and end elsewhere: `--set release.modifiers=drop --set release.lead=clause`; "
         "exact F1 of the longest forms rises from 30.0 to 33.2 on these same reviews; less on others"
     )
-    assert last == [*said, "your labels speak for `--set release.passable=POS`", borders]
+    assert last == [*lines, "your labels speak for `--set release.passable=POS`", borders]
 
 
 def test_borders_are_chosen_where_labels_of_most_reviews_ask_for_them(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_borders_are_chosen_where_labels_of_most_reviews_ask_for_them(tmp_path: 
 
 def test_edges_that_labels_ask_for_are_said_and_taught(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     score = MeanScore(50.0, 50.0, 50.0)
-    for habit, said in (
+    for habit, message in (
         (BorderHabit((), 30.0, 31.0, 0.0), "elsewhere: edges of the reader more often by `--teach`; exact F1"),
         (
             BorderHabit((("lead", "clause"),), 30.0, 31.0, 0.0),
@@ -145,7 +145,7 @@ def test_edges_that_labels_ask_for_are_said_and_taught(tmp_path: Path, capsys: p
     ):
         measured = MeasuredGain((GainRow(12, score, score, (0.0,)),), 24, 0, (), (), 0.0, habit)
         _print_gain(measured, 1, as_json=False)
-        assert said in capsys.readouterr().out
+        assert message in capsys.readouterr().out
     gold, work, shipped = write_gold(tmp_path / "gold.jsonl"), tmp_path / "work", find_model("restaurant") or Path()
     work.mkdir()
     teach(read_labels(gold).rows, gold, work, weighed=False, edge_margin=0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from builder.core.records import Element, StoredTriplet, Triplet
-from builder.pages.plain_story import explain_pair, explain_polarity, explain_verdict
+from builder.pages.plain_story import explain_pair, explain_polarity, explain_verdict, list_legend
 from builder.store.stories import JudgeVerdict, Outcome, Step, TripletStory
 
 TEXT = "湯不會\n太鹹"
@@ -34,6 +34,10 @@ def test_a_pair_is_explained_by_its_rule_or_by_who_found_it() -> None:
     assert explain_pair(by_both, rules).endswith(
         " by the rule of-mine. Its words are the model's; the rule found (湯, 鹹)."
     )
+    assert list_legend("discriminator words (湯, 鹹)") == [
+        "words: what the rule found, where the model gave it other words"
+    ]
+    assert list_legend("discriminator words") == []
     by_model = told(("proposed", ""), sources=("discriminator",))
     assert explain_pair(by_model, rules) == "No rule pairs 不會鹹 with 湯: the model found the pair by itself."
     assert explain_pair(told(sources=("gold",)), rules) == (

@@ -361,7 +361,6 @@ def test_of_several_rules_of_a_kind_the_lists_count_in_a_row_and_else_the_first_
             {"pattern": "BAR UES", "before": "", "after": "", "words": {"BAR": ["x"]}},
             "unknown unit 'UES' in pattern 'BAR UES'; known: ",
         ),
-        ("predicate", {"needs": ["BAR"]}, "'needs'; leave it out: the pattern tells which words it needs"),
         ("conjunction", {"enabled": "no"}, "enabled is not true or false"),
     ],
 )
@@ -413,6 +412,15 @@ def test_a_parameter_that_a_kind_had_says_what_to_write_instead(
     assert error.endswith(f"unknown parameter {key!r}; {answer}")
     error = refused(lexicon, with_params(one_of("pair-path"), **{key: value}))
     assert f"unknown parameter {key!r}; parameters of kind 'pair-path': " in error, "this kind never had it"
+
+
+def test_needs_of_a_predicate_which_older_drafts_wrote_change_nothing(lexicon: Lexicon) -> None:
+    rule = one_of("predicate")
+    drafted = with_params(rule, needs=["DONE"])
+    engine = Engine(lexicon, [drafted if own is rule else own for own in RULES])
+    docs = reader().docs([example.text for example in rule.examples])
+    made = [engine.extract(doc) for doc in docs]
+    assert any(made) and made == [reader().engine.extract(doc) for doc in docs]
 
 
 def test_a_parameter_that_no_rule_may_lack_is_asked_for(lexicon: Lexicon) -> None:

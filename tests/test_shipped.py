@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import subprocess
 import sys
@@ -82,8 +83,18 @@ def test_a_pack_may_change_one_number_of_a_shipped_domain(tmp_path: Path) -> Non
     [
         ({"over": "restaurant", "combiner": {"edge margins": 2.0}}, "unknown weights: edge margins"),
         ({"over": "restaurant", "combiner": 2.0}, "no readable limits"),
-        ({"over": "restaurants"}, "'restaurants' is no domain to add words to"),
-        ({"over": ["restaurant"]}, "is no domain to add words to"),
+        (
+            {"over": "restaurant", "combiner": {"edge margin": math.nan}},
+            "judge.json: .*: not finite: edge margin; correct",
+        ),
+        ({"over": "restaurant", "combiner": {"ruled": "1e400"}}, "not finite: ruled"),
+        ({"over": "restaurant", "combiner": {"offset": -math.inf}}, "not finite: offset"),
+        ({"over": "restaurant", "combiner": {"offset": 10**400}}, "no readable limits"),
+        ({"over": "restaurant", "combine": {}}, "unknown keys: combine; known: calibration, combiner, limits, reader$"),
+        ({"over": "restaurant", "limits": {"limits": 1}}, "unknown keys in limits: limits; known in limits: dropped,"),
+        ({"over": "restaurant", "calibration": {"curve": {}}}, "unknown keys in calibration: curve"),
+        ({"over": "restaurants"}, "'restaurants' is no shipped domain"),
+        ({"over": ["restaurant"]}, "is no shipped domain"),
     ],
 )
 def test_a_change_that_no_model_knows_is_an_error(content: object, fault: str, tmp_path: Path) -> None:
@@ -133,6 +144,26 @@ def test_broken_limits_of_a_model_are_an_error_that_names_the_file(content: str,
         open_model(tmp_path / "model")
     with pytest.raises(ModelError, match=r"judge\.json: no readable limits"):
         copy_model(tmp_path / "model", tmp_path / "copy")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"[]", "a value is of another type, such as a number in place of a table; correct or remove it"),
+        (b"{}", "it lacks 'limits'; correct or remove it"),
+        (b"{", "Expecting property name enclosed in double quotes: .*; correct or remove it"),
+        ("\n湯".encode("big5"), "line 2 is not UTF-8; save it as UTF-8"),
+    ],
+)
+def test_a_broken_model_of_ones_own_says_in_words_what_to_do(content: bytes, words: str, tmp_path: Path) -> None:
+    (tmp_path / "judge.json").write_bytes(content)
+    with pytest.raises(ModelError, match=f"another version of builder: {words}$"):
+        open_model(tmp_path)
+    taught = tmp_path / "taught"
+    taught.mkdir()
+    (taught / "judge.json").write_bytes(b"{}")
+    with pytest.raises(ModelError, match="; teach the working directory again with"):
+        open_model(taught)
 
 
 @pytest.fixture(scope="module")

@@ -204,7 +204,8 @@ def gain(
 
     Half of the reviews teach, the other half is scored; a longer or shorter aspect or opinion counts as right. Labels
     teach aspects that the lexicon lacks, and move the weights of rules and the shipped reader. It says what each of
-    these brings, and which switches of a release suit the labels.
+    these brings, and which switches and borders of a release suit the labels. --teach sets words, weights and how often
+    edges of the reader replace those of the rules; switches and other borders are yours to set.
     """
     from builder.core.errors import ConfigError
     from builder.teaching.gain import measure_gain

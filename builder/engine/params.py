@@ -1,7 +1,7 @@
 """Parameters of rules: each kind of rule declares its own as a frozen dataclass, and `read_params` fills it.
 
 In: a rule as its TOML file has it. Out: the dataclass of its kind. A parameter that the kind does not declare, that
-is missing, or that has the wrong type is a ResourceError with file and line; nothing is ignored.
+is missing, or that has the wrong type is a ResourceError with file and line. Only what older drafts wrote is ignored.
 """
 
 from __future__ import annotations
@@ -60,9 +60,10 @@ _CLASS_OF = {"amounts": "ADDED", "marks": "QUESTION", "openers": "NAMED"}
 _GONE = {
     ("pair-pattern", "least"): "write the aspects into the pattern: TARGET .* ASPECT .* ASPECT .* CURRENT",
     ("pair-pattern", "needs"): "write the unit that it needs into the pattern",
-    ("predicate", "needs"): "leave it out: the pattern tells which words it needs",
 }
 """Kind of rule and parameter that it had -> what to write instead."""
+_IGNORED = {("predicate", "needs")}
+"""Kind of rule and parameter that `builder words rules new` of 0.13.0 wrote, and that the pattern tells now."""
 
 
 def read_params(rule: Rule, declared: type[Params]) -> Params:
@@ -71,7 +72,7 @@ def read_params(rule: Rule, declared: type[Params]) -> Params:
     """
     known, shared = _types(declared), _types(Scope)
     for key in rule.params:
-        if key not in known and key not in shared:
+        if key not in known and key not in shared and (rule.kind, key) not in _IGNORED:
             fix = f"parameters of kind {rule.kind!r}: {', '.join(sorted({*known, *shared}))}"
             if name := _CLASS_OF.get(key, key.upper() if key.upper() in ENGINE_CLASSES else ""):
                 fix = f"write the list as {name} in `words` of a rule of kind words"

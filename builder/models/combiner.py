@@ -40,10 +40,10 @@ def fresh(kept: Sequence[Triplet], proposals: Sequence[Proposal], limits: TrustL
     """
     own = [pair for pair in proposals if pair[1].source != "rules"]
     sure = settle([triplet for chance, triplet in own if chance >= limits.limit])
-    said = {_words_of(triplet) for triplet in kept}
+    taken = {_words_of(triplet) for triplet in kept}
     out = dict[object, Triplet]()
     for triplet in sure:
-        if _words_of(triplet) not in said and not any(clashes(triplet, other) for other in kept):
+        if _words_of(triplet) not in taken and not any(clashes(triplet, other) for other in kept):
             out.setdefault(_words_of(triplet), triplet)
     return list(out.values())
 
@@ -174,9 +174,10 @@ class Combiner:
         """
         if unknown := kept.keys() - {*NAMES, "offset", _EDGES}:
             raise ValueError(f"unknown weights: {', '.join(sorted(unknown))}")
-        known = dict.fromkeys(_OF_MARKERS, 0.0) | dict(kept)
-        weights = tuple(float(known[name]) for name in NAMES)
-        return cls(weights, float(kept["offset"]), float(kept.get(_EDGES, _FIRM)))
+        numbers = {name: float(own) for name, own in (dict.fromkeys(_OF_MARKERS, 0.0) | dict(kept)).items()}
+        if endless := [name for name, own in numbers.items() if not math.isfinite(own)]:
+            raise ValueError(f"not finite: {', '.join(endless)}")
+        return cls(tuple(numbers[name] for name in NAMES), numbers["offset"], numbers.get(_EDGES, _FIRM))
 
     @property
     def kept(self) -> dict[str, float]:

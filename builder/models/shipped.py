@@ -25,7 +25,8 @@ from builder.core.errors import ModelError, install_command
 from builder.core.files import write_atomically
 from builder.core.machine import has_gpu
 from builder.core.records import VERDICTS, Triplet, Verdict
-from builder.language.lexicon.packs import JUDGE, read_judge, reader_folder
+from builder.language.lexicon.folders import TAUGHT_MODEL
+from builder.language.lexicon.packs import JUDGE, data_dir, read_judge, reader_folder
 from builder.learning.task import Example, Progress
 from builder.models.combiner import FLOOR, Combiner
 from builder.models.numpy_reader import open_numpy_reader
@@ -35,7 +36,6 @@ from builder.models.trust import Calibration, TrustLimits, read_calibration
 YY, YN, NX = (VERDICTS.index(verdict) for verdict in ("YY", "YN", "NX"))
 Shares = NDArray[np.float64]
 _READER = "reader"
-_FIX = "reinstall builder; teach a working directory again with `builder gold gain --teach`"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,7 +111,7 @@ def reader_digest(reader: TextReader) -> str:
 
 def open_model(folder: Path, device: str = "auto") -> ShippedModel:
     """The model of a domain; ModelError where it is broken."""
-    return _open(folder / JUDGE, open_reader(device), _FIX)
+    return _open(folder / JUDGE, open_reader(device), _name_fix(folder))
 
 
 def open_reader(device: str = "auto") -> TextReader:
@@ -123,7 +123,7 @@ def copy_model(source: Path, folder: Path, device: str = "auto") -> ShippedModel
     """Lay the model of a domain, with the reader, into a folder of a working directory."""
     for file in sorted(reader_folder().iterdir()):
         write_atomically(folder / _READER / file.name, file.read_bytes())
-    _write_judge(folder, _read_judge(source, _FIX))
+    _write_judge(folder, _read_judge(source, _name_fix(source)))
     return load_model(folder, device)
 
 
@@ -159,9 +159,28 @@ def _refusing(path: Path, fix: str) -> Iterator[None]:
     """ModelError for a file that says nothing readable of weights and limits."""
     try:
         yield
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        message = f"no readable limits, or those of another version of builder: {error!r}"
-        raise ModelError(message, where=str(path), fix=fix) from error
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        message = f"no readable limits, or those of another version of builder: {_name_fault(error)}"
+        says_how = isinstance(error.__cause__, UnicodeDecodeError)
+        raise ModelError(message, where=str(path), fix="" if says_how else fix) from error
+
+
+def _name_fault(error: Exception) -> str:
+    """What is wrong with a file, in words."""
+    if isinstance(error, KeyError):
+        return f"it lacks {error.args[0]!r}"
+    if isinstance(error, TypeError | AttributeError):
+        return "a value is of another type, such as a number in place of a table"
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+
+
+def _name_fix(folder: Path) -> str:
+    """What to do where the model in a folder is broken."""
+    if folder.resolve().is_relative_to(data_dir("domains").resolve()):
+        return "reinstall builder"
+    if folder.name == TAUGHT_MODEL:
+        return "teach the working directory again with `builder gold gain --teach`"
+    return "correct or remove it"
 
 
 def _load_reader(folder: Path, device: str) -> TextReader:

@@ -40,6 +40,7 @@ _LEGEND = (
         "candidates: aspects with their scores, of which the highest wins; none is no triplet",
     ),
     (re.compile(r"verdict +(YY|YN|NX)"), "verdict: YY right pair and polarity, YN right pair alone, NX no pair"),
+    (re.compile(r"\bwords +\("), "words: what the rule found, where the model gave it other words"),
     (re.compile(r"\bS_\d"), "training set: S_0 is what the first model of a variant learnt from, S_1 the second"),
 )
 _CONTEXT_ONLY = "context.only"

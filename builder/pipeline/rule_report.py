@@ -105,9 +105,9 @@ def find_unused_classes(rules: Sequence[Rule]) -> Iterator[str]:
         if rule.kind == "words" and isinstance(words := params.pop("words", None), Mapping):
             made |= dict.fromkeys(words, rule)
         asked.update(re.findall(r"\w+", str(params)))
-    known = {*ENGINE_CLASSES, *(made.keys() & asked)}
+    classes = {*ENGINE_CLASSES, *(made.keys() & asked)}
     for name in sorted(made.keys() - asked):
-        near = did_you_mean(name, sorted(known)).rstrip()
+        near = did_you_mean(name, sorted(classes)).rstrip()
         yield f"{made[name].at('words')}: nothing asks for the class {name}{near and f'; {near}'}"
 
 

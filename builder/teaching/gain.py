@@ -206,12 +206,12 @@ def choose_borders(
             tried.append((_EDGES, LOOSE, wanted, loose))
         for setting, value in BORDERS:
             tried.append((setting, value, replace(wanted, **{setting: value}), extracted))  # type: ignore[arg-type]
-        for setting, value, moved, found in tried:
+        for setting, value, moved, triplets in tried:
             if setting not in chosen:
-                own = _count_exact(reviews, found, moved)
+                own = _count_exact(reviews, triplets, moved)
                 rises = _f1(own[drawn].sum(1)) - _f1(counts[drawn].sum(1))
                 if (rises > 0).mean() >= _SURE:
-                    sure.append((float(rises.mean()), setting, value, moved, found, own))
+                    sure.append((float(rises.mean()), setting, value, moved, triplets, own))
         if not sure:
             margin = chosen.pop(_EDGES, None)
             return BorderHabit(tuple(chosen.items()), float(before), float(_f1(counts.sum(0))), margin)

@@ -47,12 +47,14 @@ ANNOTATED = st.fixed_dictionaries(
     {key: st.lists(st.builds(ranged, ASPECTS, OPINIONS, POLARITIES), max_size=4) for key in REVIEWS}
 )
 PREDICTED = st.dictionaries(st.sampled_from([*REVIEWS, "d"]), st.lists(SAID, max_size=5)).filter(
-    lambda said: not said.keys().isdisjoint(REVIEWS)  # of no review in common there is an error instead of a score
+    lambda predicted: (
+        not predicted.keys().isdisjoint(REVIEWS)
+    )  # of no review in common there is an error instead of a score
 )
 
 
-def triplets(said: Sequence[tuple[str, str, str]]) -> list[Triplet]:
-    return [{"aspect": a, "opinion": o, "polarity": p} for a, o, p in said]
+def triplets(rows: Sequence[tuple[str, str, str]]) -> list[Triplet]:
+    return [{"aspect": a, "opinion": o, "polarity": p} for a, o, p in rows]
 
 
 @pytest.fixture(scope="module")
@@ -93,10 +95,10 @@ def test_invented_reviews_score_as_by_the_tool(
     tool: ModuleType,
     first: dict[str, list[Triplet]],
     second: dict[str, list[Triplet]],
-    said: dict[str, list[tuple[str, str, str]]],
+    predicted: dict[str, list[tuple[str, str, str]]],
 ) -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
         write(folder / "A.jsonl", first)
         write(folder / "B.jsonl", second)
-        compare(tool, folder, write(folder / "pred.jsonl", {key: triplets(rows) for key, rows in said.items()}))
+        compare(tool, folder, write(folder / "pred.jsonl", {key: triplets(rows) for key, rows in predicted.items()}))

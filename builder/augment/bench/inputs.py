@@ -36,11 +36,11 @@ class Tables:
 
 def read_glove(path: Path, wanted: Iterable[str]) -> dict[str, NDArray[np.float32]]:
     """The vectors of the wanted words, of lines `word n1 n2 …` in GloVe's or word2vec's format."""
-    need, out, size = set(wanted), dict[str, NDArray[np.float32]](), 0
+    need, out, size, number = set(wanted), dict[str, NDArray[np.float32]](), 0, 0
     try:
-        with path.open(encoding="utf-8", newline="\n") as file:
+        with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
-                parts = line.rstrip("\n").rstrip(" ").split(" ")
+                parts = line.decode().rstrip("\n").rstrip(" ").split(" ")
                 if number == 1 and len(parts) == 2:
                     continue
                 size = size or len(parts) - 1
@@ -54,7 +54,7 @@ def read_glove(path: Path, wanted: Iterable[str]) -> dict[str, NDArray[np.float3
                 if word in need or (word.lower() in need and word.lower() not in out):
                     out[word if word in need else word.lower()] = _numbers(parts[len(parts) - size :], path, number)
     except UnicodeDecodeError as error:
-        raise InputError("is not UTF-8", where=str(path), fix="save it as UTF-8") from error
+        raise InputError("is not UTF-8", where=f"{path}:{number}", fix="save it as UTF-8") from error
     except OSError as error:
         raise InputError(
             f"no readable vectors: {error}", where=str(path), fix="give a text file in GloVe's format"

@@ -233,21 +233,23 @@ def load_wordnet(folder: Path) -> WordNet:
 
 def _index(path: Path) -> Iterator[tuple[str, int]]:
     """(lemma, place of its first synset) of single words: lemma pos synset_cnt p_cnt [pointer…] sense_cnt …"""
-    line = ""
     try:
-        with path.open(encoding="utf-8") as handle:
-            for line in handle:
-                cells = line.split()
-                if not line.startswith(" ") and cells[0].isalpha():  # what begins with a space is the licence
-                    yield cells[0], int(cells[6 + int(cells[3])])
+        with path.open("rb") as handle:
+            for number, row in enumerate(handle, start=1):
+                try:
+                    line = row.decode()
+                    cells = line.split()
+                    if not line.startswith(" ") and cells[0].isalpha():  # what begins with a space is the licence
+                        yield cells[0], int(cells[6 + int(cells[3])])
+                except (ValueError, IndexError) as error:
+                    shown = row.decode(errors="replace").strip()[:40]
+                    raise ResourceError(f"not a line of WordNet: {shown!r}", where=f"{path}:{number}") from error
     except OSError as error:
         raise ResourceError(
             f"no WordNet file: {error.strerror}",
             where=str(path),
             fix="name the folder with WordNet's index.* and data.* files",
         ) from error
-    except (ValueError, IndexError, UnicodeDecodeError) as error:
-        raise ResourceError(f"not a line of WordNet: {line.strip()[:40]!r}", where=str(path)) from error
 
 
 def _counts(path: Path) -> Iterator[tuple[tuple[str, str], int]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,7 @@ class Pack:
         try:
             return check_shipped(read_settings(file).strip(), str(file))
         except (OSError, ValueError) as error:
-            fix = "write the name of a shipped domain into it, or remove it"
+            fix = "write the name of a shipped domain into it, or remove it" if isinstance(error, OSError) else ""
             raise ConfigError(f"no readable name of a domain: {error}", where=str(file), fix=fix) from error
 
     def put_over(self, domain: str) -> None:
@@ -98,7 +99,7 @@ def list_packs() -> dict[str, Path]:
 def check_shipped(domain: str, where: str) -> str:
     """A domain that comes with builder; ConfigError for any other."""
     if domain not in (known := sorted([CORE, *list_packs()])):
-        raise ConfigError(f"{domain!r} is no domain to add words to", where=where, fix=f"known: {', '.join(known)}")
+        raise ConfigError(f"{domain!r} is no shipped domain", where=where, fix=f"known: {', '.join(known)}")
     return domain
 
 
@@ -115,7 +116,7 @@ def find_model(domain: str) -> Path | None:
 def read_judge(folder: Path) -> dict[str, Any]:
     """What the file of a model says of weights and limits. One with `over` changes some of what is said for the shipped
     domain that it names. OSError, ValueError, TypeError or AttributeError where it says nothing, ConfigError for an
-    unknown domain.
+    unknown domain or key.
     """
     settings: dict[str, Any] = json.loads(read_settings(folder / JUDGE))
     if _OVER not in settings:
@@ -123,7 +124,18 @@ def read_judge(folder: Path) -> dict[str, Any]:
     model = find_model(check_shipped(settings.pop(_OVER), str(folder / JUDGE)))
     assert model is not None, "every shipped domain is weighed"
     below = read_judge(model)
+    _check_keys("", settings, below, folder / JUDGE)
+    for name in ("limits", "calibration"):
+        if isinstance(own := settings.get(name), dict):
+            _check_keys(f" in {name}", own, below[name], folder / JUDGE)
     return below | {name: below[name] | own if isinstance(own, dict) else own for name, own in settings.items()}
+
+
+def _check_keys(place: str, given: Mapping[str, object], known: Mapping[str, object], file: Path) -> None:
+    """ConfigError for keys that the model below does not have; `Combiner.read` knows those of weights."""
+    if unknown := sorted(given.keys() - known.keys()):
+        fix = f"known{place}: {', '.join(sorted(known))}"
+        raise ConfigError(f"unknown keys{place}: {', '.join(unknown)}", where=str(file), fix=fix)
 
 
 def reader_folder() -> Path:

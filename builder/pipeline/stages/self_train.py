@@ -135,14 +135,14 @@ def _agreed_triplets(
             if proposals
             else Doc(text_view.text, (), ())
         )
-        known = {own.key: verdict for own, verdict in ruled}
+        by_rules = {own.key: verdict for own, verdict in ruled}
         staying = [own for own, _ in compress(ruled, stays)]
         for triplet in held(engine, doc, [own for own, _ in ruled], stays, proposals, model.limits):
             stated = to_text(triplet, text_view, review.text)
-            if triplet.key not in known:
+            if triplet.key not in by_rules:
                 added = triplets.triplet_id(review.id, stated)
                 if origin := origin_of(triplet, staying):
-                    verdict = known[origin.key]
+                    verdict = by_rules[origin.key]
                     additions.verdicts[added] = verdict.label, verdict.score or 0.0
                     additions.reworded[added] = verdict.stored.id
                 else:
