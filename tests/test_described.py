@@ -276,7 +276,7 @@ def test_the_story_of_a_triplet_shows_lexicons_negation_and_path() -> None:
     assert story["opinion"].startswith("鹹 taste.salty ")
     assert story["negation"] == "reversed: aux"
     assert story["negator"] == "不會"
-    assert story["pairing"] == "1 arc, the shortest path of 1 in the sentence"
+    assert story["pairing"] == "1 arc, the shortest path of the 1 nearest in the sentence"
     assert triplet.path == ("↑nsubj",)
     assert (triplet.opinion.text, triplet.opinion_full.text) == ("不會鹹", "不會太鹹")
 

@@ -99,6 +99,22 @@ def test_what_the_judge_dropped_or_replaced_says_so_with_score_and_limit(filled:
     assert "below its limit of 0.15" in told
 
 
+def test_before_a_release_candidates_that_nothing_dropped_are_shown_with_who_says_them(filled: Filled) -> None:
+    ids = filled.judged(1, [(CAKE, "YY", 0.9), (SCENT, "NX", 0.04), (LIGHT, "YY", 0.5)])
+    dropped = reviews.Rejection("k1", "judged_no_pair", "", review=1, triplet=ids[SCENT])
+    reviews.reject_stored(filled.connection, drops.STAGE, [dropped])
+    statements = list[str]()
+    filled.connection.set_trace_callback(statements.append)
+    ((key, *_, marks),) = report.examples(filled.connection, 100, 9)
+    filled.connection.set_trace_callback(None)
+    assert (key, [(mark.opinion, mark.sources) for mark in marks]) == (
+        "k1",
+        [("薄", "rules discriminator"), ("還行", "rules discriminator")],
+    )
+    steps = [row[3] for one in statements for row in filled.connection.execute(f"EXPLAIN QUERY PLAN {one}")]
+    assert not [step for step in steps if "AUTOMATIC" in step], "else all proposals are read for each review"
+
+
 def test_what_the_model_gave_other_words_is_said_by_the_rule_and_the_model(filled: Filled) -> None:
     ids = filled.judged(1, [(CAKE, None, 0.4)])
     held, alone = filled.hold("E0", 1, [replace(one, rules=()) for one in (LONG_CAKE, SOY)])

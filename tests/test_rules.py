@@ -17,7 +17,7 @@ from builder.core.records import Triplet
 from builder.core.settings import Convention
 from builder.engine import Engine, RuleEngine, make_engine
 from builder.engine.matching import RuleIndex
-from builder.language.lexicon.resources import Lexicon
+from builder.language.lexicon.resources import AspectEntry, Lexicon
 from builder.language.lexicon.rules import Rule, RuleExample, load_rules
 from builder.models.combiner import held
 from builder.models.trust import TrustLimits
@@ -173,6 +173,8 @@ def refusing(kind: str = "refuse", **params: object) -> Rule:
         ({"patterns": ["NOUN VERB"]}, "pattern 'NOUN VERB' does not name what it is about; name one of CURRENT, "),
         ({"unless": ["STPO CURRENT"]}, "unknown unit 'STPO' in pattern 'STPO CURRENT'; known: A"),
         ({"words": {"NOUN": ["x"]}}, "rule 'mine': NOUN is a unit; rename the class, or write its words in `units`"),
+        ({"words": {"SINGLE": ["x"]}}, "rule 'mine': SINGLE is a unit; give the class another name"),
+        ({"words": {"WORD": ["x"]}}, "rule 'mine': WORD is a unit; give the class another name"),
         ({"words": {"EASE": [], "STOP": ["x"]}}, "rule 'mine': EASE has an empty word; remove it"),
         ({"words": {"EASE": ["…"], "STOP": ["x"]}}, "rule 'mine': EASE has an empty word; remove it"),
     ],
@@ -498,6 +500,49 @@ def test_a_class_whose_name_holds_that_of_the_aspect_is_a_class(lexicon: Lexicon
     rule = refusing(patterns=["CURRENT TARGETS"], words={"TARGETS": ["停車"]})
     doc = reader().docs(["座位舒適停車"])[0]
     assert Engine(lexicon, (*RULES, rule)).find_refusals(doc)
+
+
+def test_a_rule_that_needs_a_word_beside_the_opinion_refuses_one_that_a_predicate_made(lexicon: Lexicon) -> None:
+    rule = refusing(patterns=["HEARSAY .*? CURRENT"], words={"HEARSAY": ["朋友"]})
+    heard, free = reader().docs(["朋友說店家忘記我們的單, 臉更臭, 等了95分鐘", "停車免費"])
+    mine = Engine(lexicon, (*RULES, rule))
+    assert {written(triplet) for triplet in reader().engine.extract(heard)} - {
+        written(triplet) for triplet in mine.extract(heard)
+    } == {"店家|忘記|NEG"}
+    assert [refusal.rules for refusal in mine.find_refusals(heard)] == [("mine",)]
+    assert [written(triplet) for triplet in mine.extract(free)] == ["停車|免費|POS"]
+
+
+def test_a_wait_that_a_predicate_made_is_denied_by_a_negator_of_feeling() -> None:
+    assert reader().found("不覺得餐點等了95分鐘才到") == set()
+    assert find_refusals(["不覺得餐點等了95分鐘才到"], "natural") == [("wait-denied",)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"), [("EVERMORE OPINION&BAD", "相機老是齒輪打滑"), ("OPINION&BAD EVERMORE", "相機齒輪打滑老是")]
+)
+def test_a_predicate_needs_a_category_that_an_earlier_one_makes(lexicon: Lexicon, pattern: str, text: str) -> None:
+    words = {"GEAR": ["齒輪"], "SLIP": ["打滑"], "EVERMORE": ["老是"], "BAD": ["category:use.bad"]}
+
+    def predicate(name: str, pattern: str) -> Rule:
+        own = {key: words[key] for key in words if key in pattern}
+        params = {"pattern": pattern, "category": "use.bad", "words": own}
+        return Rule(name, "predicate", 1, "", MappingProxyType(params), (), "rules/x.toml:1")
+
+    camera = replace(
+        lexicon,
+        aspects={**lexicon.aspects, "相機": AspectEntry("相機", "part.device", "x")},
+        not_aspects={word: why for word, why in lexicon.not_aspects.items() if word != "相機"},
+    )
+    engine = Engine(camera, (*RULES, predicate("slips", "GEAR SLIP"), predicate("slips-ever", pattern)))
+    (triplet,) = engine.extract(reader().docs([text])[0])
+    assert triplet.opinion.text == text.removeprefix("相機")
+
+
+@pytest.mark.parametrize("pattern", ["STOP ? CURRENT", "STOP  * CURRENT", "STOP {0,2} CURRENT"])
+def test_a_unit_that_a_blank_parts_from_its_number_is_optional(lexicon: Lexicon, pattern: str) -> None:
+    rule = refusing(patterns=[pattern + "&EASE"])
+    assert Engine(lexicon, (*RULES, rule)).find_refusals(reader().docs(["座位舒適"])[0])
 
 
 # ---- exceptions

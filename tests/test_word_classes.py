@@ -256,7 +256,7 @@ def test_a_class_that_nothing_asks_for_is_named_with_the_nearest(tmp_path: Path)
         assert list(find_unused_classes(Folders(domain=domain).load_rules())) == [], domain
     mine = '[mine]\nkind = "words"\norder = 1\nabout = "x"\nwords = { HEEDS = ["態度"], HEADS = ["態度"] }\n'
     (tmp_path / "a.toml").write_text(mine, encoding="utf-8")
-    told = list(find_unused_classes(load_rules(added=[tmp_path])))
-    assert [line.rpartition("/")[2] for line in told] == [
+    lines = list(find_unused_classes(load_rules(added=[tmp_path])))
+    assert [line.rpartition("/")[2] for line in lines] == [
         "a.toml:5: nothing asks for the class HEEDS; did you mean HEADS?"
     ]

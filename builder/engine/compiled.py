@@ -78,12 +78,12 @@ def change_lexicon(lexicon: Lexicon, rule: Rule, changes: VocabularyRule) -> Lex
     opinions = _leave_out(opinions, read_apart | no_opinions)
     new = {word for words in changes.opinions.values() for word in words}
     named = {word: AspectEntry(word, cls, rule.where) for cls, words in changes.aspects.items() for word in words}
-    known = {
+    kept = {
         word: entry
         for word, entry in lexicon.aspects.items()
         if len(word) <= 2 or not (changes.without_aspects and table.find(word) & unnamed)
     }
-    aspects = _leave_out(_leave_out(known, new | read_apart) | named, no_aspects)
+    aspects = _leave_out(_leave_out(kept, new | read_apart) | named, no_aspects)
     # a hole is a hole: 調酒 must not fall apart into 調 and 酒, nor Q彈 into Q and 彈
     holes = {word for word in no_aspects if len(word) > 1 and word not in opinions and word not in lexicon.general}
     return replace(

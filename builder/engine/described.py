@@ -186,8 +186,9 @@ class PathPair(NamedTuple):
 def pair_by_shortest_path(words: DescribedWords, sentence_of: Sequence[int]) -> list[PathPair]:
     """Shortest path (section 3.2.3): each opinion with the aspect of its sentence that is closest in the tree.
 
-    Of two that are as close in the tree, the one fewer characters away counts, then the first. An opinion in a tree
-    without any aspect has none.
+    At most `_NEAREST` aspects on either side are looked at, and `DEEPEST` arcs up from each end. Of two that are as
+    close in the tree, the one fewer characters away counts, then the first. An opinion in a tree without any aspect has
+    none.
     """
     aspects_of: dict[int, list[Constituent]] = {}
     for aspect in words.aspects:
@@ -202,7 +203,7 @@ def pair_by_shortest_path(words: DescribedWords, sentence_of: Sequence[int]) -> 
         if paths:
             length, _, aspect, path = min(paths)
             noun = "arc" if length == 1 else "arcs"
-            detail = f"{length} {noun}, the shortest path of {len(paths)} in the sentence"
+            detail = f"{length} {noun}, the shortest path of the {len(paths)} nearest in the sentence"
             out.append(PathPair(aspect, opinion, tuple(path), detail))
     return out
 
@@ -315,7 +316,7 @@ class DescribedEngine:
         return False
 
     def value(self, triplet: Triplet) -> Triplet:
-        """The triplet: no model proposes any beside this convention."""
+        """The triplet as it is: section 3.2.4 says nothing of an opinion that `weigh` does not read."""
         return triplet
 
     def weigh(self, doc: Doc, proposed: Sequence[Triplet]) -> list[Triplet | None]:

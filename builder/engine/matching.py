@@ -129,6 +129,11 @@ class _Matched(NamedTuple):
         words = [pattern.about for pattern in self.patterns]
         return reduce(or_, words) if all(words) else 0
 
+    @property
+    def needs_neighbour(self) -> bool:
+        """Whether one of its patterns needs a word of a class beside the one that it is about."""
+        return any({*pattern.needs} - {pattern.about} for pattern in self.patterns)
+
     def may_hold(self, word: int, clause: int) -> bool:
         """Whether it can hold of a word, by its classes and those of its clause. A loop: this is asked most of all."""
         for pattern in self.patterns:
@@ -172,6 +177,7 @@ class Matcher:
         self._rules = tuple([_compile_rule(rule, params, shared, table) for rule, params in rules])
         self._readings = {rule.name: _read_reading(rule, own) for rule, own in rules if isinstance(own, ReadingRule)}
         self._index = RuleIndex([(rule.about, rule) for rule in self._rules])
+        self._of_neighbours = {rule.name for rule in self._rules if rule.needs_neighbour}
 
     def read(self, units: Sequence[Constituent]) -> Line:
         """What is known of the units of a clause."""
@@ -183,10 +189,12 @@ class Matcher:
         return Line(units, bits, reduce(or_, bits, 0))
 
     def find_all(self, line: Line, first: int, k: int) -> Iterator[str]:
-        """The names of the rules that hold of opinion k, in their order. One that a rule made is no word of a class."""
-        if line.units[k].phrase is not None:
-            return iter(())
-        return self._hold_of(line, first, k, _describe_units(line.units[first:k]))
+        """The names of the rules that hold of opinion k, in their order. Of one that a predicate made, those alone that
+        need a word beside it: it is no word of a class itself.
+        """
+        names = self._hold_of(line, first, k, _describe_units(line.units[first:k]))
+        made = line.units[k].phrase is not None
+        return (name for name in names if not made or name in self._of_neighbours)
 
     def find_denier(self, line: Line, first: int, k: int, taken: int) -> tuple[int, bool]:
         """The unit, from `taken` on, by which the first rule that can denies opinion k, whose phrase begins at unit
@@ -266,12 +274,12 @@ class RuleIndex(Generic[Indexed]):
     def find(self, bits: int) -> list[Indexed]:
         """The rules to which words of some classes lead."""
         bits &= self._mask
-        found = self._known.get(bits)
-        if found is None:
+        rules = self._known.get(bits)
+        if rules is None:
             if len(self._known) >= CACHE:
                 self._known.clear()
-            found = self._known[bits] = [rule for own, rule in self._rules if not own or own & bits]
-        return found
+            rules = self._known[bits] = [rule for own, rule in self._rules if not own or own & bits]
+        return rules
 
 
 def _compile_rule(rule: Rule, params: MatchRule, shared: Classes, table: WordTable) -> _Matched:

@@ -66,12 +66,14 @@ class Predicates:
         self._table = table
         made = [_compile_rule(rule, params, shared, table, valences) for rule, params in rules]
         self._index = RuleIndex([(one.needs[0] if one.needs else 0, one) for one in made])
+        self._makeable = reduce(or_, [table.find(one.entry.word, one.entry) for one in made], 0)
+        """The classes of the opinions that they make, by category: a later one may need what an earlier one makes."""
 
     def read(self, units: list[Constituent]) -> list[Constituent]:
         """The units, with each run that is such a predicate as one opinion."""
         bits = [self._table.find(unit.word, unit.entry) for unit in units]
         clause, placed = reduce(or_, bits, 0), place_bits(units, bits)
-        for rows, body, needs, entry in self._index.find(clause):
+        for rows, body, needs, entry in self._index.find(clause | self._makeable):
             if not all(need & clause for need in needs):
                 continue
             line = "".join(map(rows.spell, placed))
@@ -82,7 +84,7 @@ class Predicates:
                     one = _make_one(run, entry)
                     units = [*units[:first], one, *units[stop:]]
                     bits[first:stop] = [self._table.find(one.word, one.entry)]
-                    placed = place_bits(units, bits)
+                    clause, placed = clause | bits[first], place_bits(units, bits)
         return units
 
 

@@ -70,7 +70,8 @@ def check_classes(rule: Rule, classes: Classes) -> None:
     """ResourceError where a class has the name of a unit, an empty word or, unless it is for all rules, no word."""
     for name, words in classes.items():
         if name in RESERVED:
-            fix = "rename the class, or write its words in `units` of a rule of kind words"
+            units = "rename the class, or write its words in `units` of a rule of kind words"
+            fix = units if name in SYMBOLS else "give the class another name"
             raise rule.fault("words", f"{name} is a unit", fix)
         if (not words and rule.kind != "words") or not all(word.strip("…@") for word in words):
             raise rule.fault("words", f"{name} has an empty word", "remove it")
@@ -320,7 +321,7 @@ def _find_prefixed(marked: Mapping[str, int], name: str) -> int:
 def _find_needed(pattern: str) -> Iterator[str]:
     """The atoms of a pattern without alternatives that each match has a unit of: in no group, nor optional."""
     for match in _ATOM.finditer(pattern):
-        before, behind = pattern[: match.start()], pattern[match.end() : match.end() + 1]
+        before, behind = pattern[: match.start()], pattern[match.end() :].lstrip(" ")[:1]
         if before.count("(") == before.count(")") and behind not in _OPTIONAL:
             yield match[0]
 

@@ -229,28 +229,42 @@ def examples(
 ) -> list[tuple[str, str, str | None, list[Marked]]]:
     """(key, text, place, triplets) of up to `limit` reviews of at most `longest` characters with two to five triplets,
     in an order that is chance and always the same (by hash); those with several polarities first. Triplets are those of
-    the release, or candidates where nothing is released.
+    the release, or candidates that nothing dropped where nothing is released.
     """
-    shown = "released_triplets" if released.totals(connection)["triplets"] else "candidate_triplets"
+    shown, kept = _choose_triplets(connection)
     rows = connection.execute(
-        f"SELECT r.id, r.key, r.text, r.place FROM {shown} t JOIN reviews r ON r.id = t.review"
-        " WHERE length(r.text) BETWEEN 15 AND ? GROUP BY r.id HAVING count(*) BETWEEN 2 AND 5"
+        f"SELECT r.id, r.key, r.text, r.place FROM {shown} t JOIN reviews r ON r.id = t.review WHERE {kept}"
+        " AND length(r.text) BETWEEN 15 AND ? GROUP BY r.id HAVING count(*) BETWEEN 2 AND 5"
         " ORDER BY count(DISTINCT t.polarity) DESC, r.split IS NOT 'test', r.norm_hash LIMIT ?",
         (longest, limit),
     ).fetchall()
-    return [(key, text, place, _marked(connection, review, shown)) for review, key, text, place in rows]
+    return [(key, text, place, _mark_triplets(connection, review, shown, kept)) for review, key, text, place in rows]
 
 
-def _marked(connection: sqlite3.Connection, review: int, shown: str) -> list[Marked]:
+def _choose_triplets(connection: sqlite3.Connection) -> tuple[str, str]:
+    """The view that has the triplets to show, and the condition on its rows `t`."""
+    if connection.execute("SELECT EXISTS (SELECT 1 FROM released)").fetchone()[0]:
+        return "released_triplets", "TRUE"
+    return "candidate_triplets", "t.dropped IS NULL"
+
+
+def _mark_triplets(connection: sqlite3.Connection, review: int, shown: str, kept: str) -> list[Marked]:
+    """The triplets of a review. Who says each, the release tells; of candidates `provenance`, by an index: the column
+    `sources` of their view reads all proposals.
+    """
     rows = connection.execute(
-        f"SELECT t.aspect, t.opinion, t.polarity, x.spans, t.sources FROM {shown} t JOIN triplets x ON x.id = t.id"
-        " WHERE t.review = ?",
+        f"SELECT t.id, t.aspect, t.opinion, t.polarity, x.spans, e.sources FROM {shown} t"
+        " JOIN triplets x ON x.id = t.id LEFT JOIN released e ON e.triplet = t.id"
+        f" WHERE {kept} AND t.review = ?",
         (review,),
     ).fetchall()
+    provenances = released.provenance(connection, review)
     out = []
-    for aspect, opinion, polarity, spans, names in rows:
+    for i, aspect, opinion, polarity, spans, names in rows:
+        if names is None:
+            names = " ".join(provenances[i].sources) if i in provenances else ""
         at = {name: tuple((start, end) for start, end in places) for name, places in json.loads(spans).items()}
-        out.append(Marked(aspect, opinion, polarity, at["aspect"], at["opinion"], names or ""))
+        out.append(Marked(aspect, opinion, polarity, at["aspect"], at["opinion"], names))
     return sorted(out, key=lambda marked: (marked.opinion_spans, marked.aspect_spans))
 
 
