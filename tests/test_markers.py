@@ -220,9 +220,9 @@ def test_pairs_weigh_in_the_loss_of_reader_and_markers_and_teach_the_encoder(
         return value
 
     alone = network.loss([text.window for text in texts])
-    assert float(loss(0)) == pytest.approx(float(alone))
+    assert loss(0).item() == pytest.approx(alone.item())
     of_pairs = loss(3) - loss(0)
-    assert float(of_pairs) == pytest.approx(3 * float(loss(1) - loss(0)), rel=1e-4) and float(of_pairs) > 1
+    assert of_pairs.item() == pytest.approx(3 * (loss(1) - loss(0)).item(), rel=1e-4) and of_pairs.item() > 1
     of_pairs.backward()
     first = next(p for name, p in network.named_parameters() if name.startswith("trunk.encoder") and p.dim() > 1)
     assert first.grad is not None and float(first.grad.abs().sum()) > 0

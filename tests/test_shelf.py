@@ -67,7 +67,7 @@ def test_releases_are_compared_from_the_disk_as_in_memory(tmp_path: Path) -> Non
 def test_lengths_are_told_as_the_standard_library_does(lengths: list[int]) -> None:
     told = statistics({"train": [review(str(n), "麵" * length) for n, length in enumerate(lengths)]})["train"]
     mean = round(reference.mean(lengths), 1) if lengths else 0.0
-    median = reference.median(lengths) if lengths else 0
+    median = float(reference.median(lengths)) if lengths else 0.0
     assert json.dumps([told["length_mean"], told["length_median"]]) == json.dumps([mean, median])
 
 
