@@ -66,7 +66,7 @@ def test_releases_are_compared_from_the_disk_as_in_memory(tmp_path: Path) -> Non
 @pytest.mark.parametrize("lengths", [[], [3], [1, 2], [4, 1, 4, 9], [2, 2, 2], [7, 30, 8, 1, 12]])
 def test_lengths_are_told_as_the_standard_library_does(lengths: list[int]) -> None:
     told = statistics({"train": [review(str(n), "麵" * length) for n, length in enumerate(lengths)]})["train"]
-    mean = round(reference.mean(lengths), 1) if lengths else 0.0
+    mean = round(float(reference.mean(lengths)), 1) if lengths else 0.0
     median = float(reference.median(lengths)) if lengths else 0.0
     assert json.dumps([told["length_mean"], told["length_median"]]) == json.dumps([mean, median])
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
+from itertools import accumulate
 from operator import or_
 from typing import NamedTuple
 
@@ -51,6 +52,7 @@ _EDGE = "#"
 """First character of a row."""
 _FACTOR = r"(?:[A-Z_]+|\[\^?[A-Z_ ]+\])"
 _ATOM = re.compile(rf"{_FACTOR}(?:&{_FACTOR})*")
+_PART = re.compile(rf"\(|{_ATOM.pattern}")
 DENIER = "DENIER"
 """Name of the unit that a rule which denies finds."""
 RESERVED = {*BITS, "WORD", DENIER}
@@ -264,10 +266,15 @@ class RuleRows:
     def find_needs(self, pattern: str) -> tuple[int, ...]:
         """For each class that a match of a pattern needs a word of, its bits; one of several alternatives together."""
         needs = [
-            [factor.needed for match in _find_needed(part) for factor in self._atoms[match] if factor.needed]
-            for part in _split_alternatives(pattern)
+            [bits for part in _find_needed(own) for bits in self._need(part)] for own in _split_alternatives(pattern)
         ]
         return tuple(needs[0]) if len(needs) == 1 else (reduce(or_, [own[0] for own in needs]),) if all(needs) else ()
+
+    def _need(self, part: str) -> Sequence[int]:
+        """What an atom needs, or a group."""
+        if part.startswith("("):
+            return self.find_needs(part[1:-1])
+        return [factor.needed for factor in self._atoms[part] if factor.needed]
 
     def spell_pattern(self, pattern: str) -> str:
         """A pattern as a regular expression over rows."""
@@ -319,11 +326,19 @@ def _find_prefixed(marked: Mapping[str, int], name: str) -> int:
 
 
 def _find_needed(pattern: str) -> Iterator[str]:
-    """The atoms of a pattern without alternatives that each match has a unit of: in no group, nor optional."""
-    for match in _ATOM.finditer(pattern):
-        before, behind = pattern[: match.start()], pattern[match.end() :].lstrip(" ")[:1]
-        if before.count("(") == before.count(")") and behind not in _OPTIONAL:
-            yield match[0]
+    """The atoms and groups of a pattern without alternatives that each match has: none that is optional."""
+    at = 0
+    while match := _PART.search(pattern, at):
+        at = _find_end(pattern, match.start()) if match[0] == "(" else match.end()
+        part = pattern[match.start() : at]
+        if pattern[at:].lstrip(" ")[:1] not in _OPTIONAL and not part.startswith("(?"):  # which may look around
+            yield part
+
+
+def _find_end(pattern: str, start: int) -> int:
+    """Where a group that begins at `start` ends."""
+    depths = accumulate((character == "(") - (character == ")") for character in pattern[start:])
+    return start + 1 + next(at for at, depth in enumerate(depths) if not depth)
 
 
 def _split_alternatives(pattern: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from statistics import mean, median
+from statistics import fmean, median
 
 from builder.core.records import POLARITIES, VERDICTS
 from builder.core.wording import table
@@ -72,7 +72,7 @@ class Tally:
             "rated_reviews": self.counts["rated"],
             "inputs": dict(sorted(self.values["input"].items())),
             "characters": sum(lengths),
-            "length_mean": round(mean(lengths), 1) if lengths else 0.0,
+            "length_mean": round(fmean(lengths), 1) if lengths else 0.0,
             "length_median": float(median(lengths)) if lengths else 0.0,
             "languages": dict(sorted(self.values["language"].items())),
             "triplets": triplets,

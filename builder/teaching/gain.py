@@ -52,7 +52,7 @@ BORDERS = (
     ("modifiers", "unpointed"), ("modifiers", "drop"), ("lead", "clause"), ("particles", "add"), ("particles", "drop"),
 )  # fmt: skip
 """Settings of a release, and their values that move borders."""
-_EDGES, LOOSE = "edge margin", 0.0
+_EDGES, LOOSE = "edges", 0.0
 """The `Combiner.edge_margin` by which edges of the reader replace those of the rules wherever they are likelier."""
 _DRAWS, _SURE = 200, 0.8
 """So many draws of the labelled reviews, and in what share of them a setting must raise exact F1."""

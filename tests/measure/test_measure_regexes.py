@@ -56,11 +56,11 @@ def test_a_new_expression_is_tried_without_being_entered_anywhere(tmp_path: Path
         "def g(text, kind):\n    return re.search(kind + '$', text)\n"
     )
     script = (
-        "import json; from measure import regexes; found, unread = regexes.collect('novel', lambda: None);"
-        "print(json.dumps([sorted((made.pattern, method) for (_, made), method in found.items()), unread]))"
+        "import json; from measure import regexes; uses, unread = regexes.collect('novel', lambda: None);"
+        "print(json.dumps([sorted((made.pattern, method) for (_, made), method in uses.items()), unread]))"
     )
     env = environment() | {"PYTHONPATH": f"{tmp_path}:{ROOT / 'tests'}"}
     done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=True)
-    found, unread = json.loads(done.stdout)
-    assert found == [["a+$", "finditer"], ["aba +x", "finditer"]]
+    uses, unread = json.loads(done.stdout)
+    assert uses == [["a+$", "finditer"], ["aba +x", "finditer"]]
     assert [place.rpartition("/")[2] for place in unread] == ["one.py:6"]
