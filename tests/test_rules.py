@@ -17,6 +17,7 @@ from builder.core.records import Triplet
 from builder.core.settings import Convention
 from builder.engine import Engine, RuleEngine, make_engine
 from builder.engine.matching import RuleIndex
+from builder.engine.rows import RuleRows, WordTable
 from builder.language.lexicon.resources import AspectEntry, Lexicon
 from builder.language.lexicon.rules import Rule, RuleExample, load_rules
 from builder.models.combiner import held
@@ -585,3 +586,22 @@ def test_a_pair_that_is_none_is_refused(pair: str, lexicon: Lexicon) -> None:
     assert refused(lexicon, *RULES, exception(pair)) == (
         f"rules/x.toml:1: rule 'refused': '{pair}' is no pair; write \"aspect|opinion\""
     )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "needs"),
+    [
+        ("(STOP|GO) CURRENT", [{"STOP", "GO"}]),
+        ("(STOP GO?|GO LIE) (LIE|STOP)", [{"STOP", "GO"}, {"LIE", "STOP"}]),
+        ("STOP (GO (LIE|STOP))", [{"STOP"}, {"GO"}, {"LIE", "STOP"}]),
+        ("(STOP|NOUN) CURRENT", []),
+        ("(STOP|GO)? (GO)* CURRENT (?=LIE) (?!STOP)", []),
+    ],
+)
+def test_a_pattern_needs_what_each_match_of_its_groups_has(
+    lexicon: Lexicon, pattern: str, needs: list[set[str]]
+) -> None:
+    words, table = {"STOP": ("停",), "GO": ("去",), "LIE": ("躺",)}, WordTable(lexicon)
+    rows = RuleRows(refusing(patterns=[pattern], words=words), {"patterns": [pattern]}, {}, words, table)
+    bits = {name: table.add(own) for name, own in words.items()}
+    assert list(rows.find_needs(pattern)) == [sum(bits[name] for name in own) for own in needs]
