@@ -17,12 +17,15 @@ from builder.core.records import POLARITIES, StoredTriplet, Triplet
 from builder.engine import Doc
 from builder.models.combiner import fresh, held, merged, origin_of, reshaped
 from builder.models.shipped import label_shares, seen
-from builder.models.trust import TrustLimits
+from builder.models.trust import Placed, TrustLimits
 from builder.pipeline import judging
 from builder.store.triplets import JudgedTriplet
 
 LIMIT = 0.6
 LIMITS = TrustLimits(LIMIT, LIMIT / 2, ("subject",))
+SHARED: Placed = "shared", 1.0
+SPARED: Placed = "spared", 0.0
+REJECTED: Placed = "rejected", 0.0
 TEXT = "湯頭很香，麵條難吃"
 SOUP = triplet(TEXT, (0, 2), [(2, 4)], "POS")
 NOODLE = triplet(TEXT, (5, 7), [(7, 9)], "NEG")
@@ -91,10 +94,20 @@ def test_a_rule_triplet_takes_the_edges_that_are_likelier_and_keeps_the_rest() -
 
 
 def test_what_both_hold_comes_in_text_order_and_needs_a_decision_on_each_rule_triplet() -> None:
-    assert merged([NOODLE, SOUP], [True, True], [], LIMITS) == (SOUP, NOODLE)
-    assert merged([NOODLE, SOUP], [True, False], [], LIMITS) == (NOODLE,)
+    assert merged([NOODLE, SOUP], [SHARED, SPARED], [], LIMITS) == (SOUP, NOODLE)
+    assert merged([NOODLE, SOUP], [SHARED, REJECTED], [], LIMITS) == (NOODLE,)
     with pytest.raises(ValueError, match="shorter"):
-        merged([SOUP, NOODLE], [True], [], LIMITS)
+        merged([SOUP, NOODLE], [SHARED], [], LIMITS)
+
+
+def test_an_unsure_rule_triplet_goes_where_a_sure_proposal_says_the_same_of_another_aspect() -> None:
+    unsure: Placed = "shared", LIMIT - 0.01
+    likelier: Placed = "shared", LIMIT
+    assert merged([WRONG], [unsure], [sure(NOODLE, LIMIT)], LIMITS) == (sure(NOODLE, LIMIT)[1],)
+    assert merged([WRONG], [unsure], [sure(NOODLE, LIMIT - 0.01)], LIMITS) == (WRONG,)
+    assert WRONG in merged([WRONG], [unsure], [sure(SOUP, 0.9)], LIMITS), "another opinion"
+    for stays in (SPARED, likelier):
+        assert WRONG in merged([WRONG], [stays], [sure(NOODLE, 0.9)], LIMITS)
 
 
 class Weigher:
@@ -127,7 +140,7 @@ def test_triplets_clash_where_both_their_elements_overlap() -> None:
 
 
 def test_an_improbable_rule_triplet_goes_and_a_sure_proposal_comes() -> None:
-    out = merged([SOUP, WRONG], [True, False], [sure(SOUP, 0.9), sure(NOODLE, LIMIT), sure(WRONG, 0.05)], LIMITS)
+    out = merged([SOUP, WRONG], [SHARED, REJECTED], [sure(SOUP, 0.9), sure(NOODLE, LIMIT), sure(WRONG, 0.05)], LIMITS)
     assert [t.key for t in out] == [SOUP.key, NOODLE.key]
 
 
@@ -147,8 +160,8 @@ def test_a_triplet_goes_below_its_own_limit_but_for_a_neutral_one() -> None:
 def test_the_shape_of_a_rule_triplet_is_no_triplet_of_its_own_and_is_not_weighed_anew() -> None:
     weigher: Any = Weigher()
     doc = Doc(DISH, (), ())
-    assert [one.key for one in held(weigher, doc, [SHORT], [True], [shaped(LONG)], LIMITS)] == [LONG.key]
-    assert held(weigher, doc, [SHORT], [False], [shaped(LONG)], LIMITS) == ()
+    assert [one.key for one in held(weigher, doc, [SHORT], [SHARED], [shaped(LONG)], LIMITS)] == [LONG.key]
+    assert held(weigher, doc, [SHORT], [REJECTED], [shaped(LONG)], LIMITS) == ()
 
 
 def test_a_held_triplet_is_the_rules_own_perhaps_in_other_words_or_the_models() -> None:

@@ -3,9 +3,10 @@ together hold.
 
 The rules know words and grammar, the reader knows what stands where in reviews; they err at different places (Blum and
 Mitchell 1998). A rule triplet whose pair the judge finds improbable goes, where the judge may doubt it
-(`TrustLimits.place`). One that the judge finds likelier with the edges of a proposal gets these: the rules stop at a
-word they do not know (豆花 of 三色豆花). A proposal of which the judge is sure comes in where no rule triplet
-contradicts it, and where the rules would give it the same polarity. A polarity of the rules stands.
+(`TrustLimits.place`), and an unsure one where a sure proposal says the same of another aspect. One that the judge finds
+likelier with the edges of a proposal gets these: the rules stop at a word they do not know (豆花 of 三色豆花). A
+proposal of which the judge is sure comes in where no rule triplet contradicts it, and where the rules would give it the
+same polarity. A polarity of the rules stands.
 
 How likely a triplet is right, by all that rules and reader say of it (stacked generalisation, Wolpert 1992). In: the
 rules' triplets of a review, and what the reader says of it. Out: the chances of the rules' triplets, and the reader's
@@ -26,7 +27,7 @@ from builder.core.edges import clashes, overlap, shared, tidied
 from builder.core.records import POLARITIES, Element, Polarity, Triplet
 from builder.engine import Doc, RuleEngine
 from builder.models.text_reading import PairOdds, Proposal, TextReading, in_place, place_of, settle
-from builder.models.trust import TrustLimits
+from builder.models.trust import Placed, TrustLimits
 
 # ---- What both together hold
 
@@ -89,19 +90,33 @@ def _with_edges(triplet: Triplet, other: Triplet) -> Triplet:
 
 
 def merged(
-    rules: Sequence[Triplet], stays: Sequence[bool], proposals: Sequence[Proposal], limits: TrustLimits
+    rules: Sequence[Triplet], placed: Sequence[Placed], proposals: Sequence[Proposal], limits: TrustLimits
 ) -> tuple[Triplet, ...]:
-    """What the two views hold together, in text order: the rule triplets that stay, and what the model adds."""
-    kept = [triplet for triplet, stay in zip(rules, stays, strict=True) if stay]
+    """What the two views hold together, in text order: the rule triplets that stay, and what the model adds. One that
+    the judge finds less likely than a proposal must be goes where such a proposal says the same of another aspect.
+    """
+    sure = [own for chance, own in proposals if own.source != "rules" and chance >= limits.limit]
+    kept = [
+        triplet
+        for triplet, (standing, score) in zip(rules, placed, strict=True)
+        if standing == "spared"
+        or (standing == "shared" and (score >= limits.limit or not any(_moves(own, triplet) for own in sure)))
+    ]
     kept = reshaped(kept, proposals)
     return tuple(sorted(kept + fresh(kept, proposals, limits), key=in_place))
+
+
+def _moves(proposed: Triplet, triplet: Triplet) -> bool:
+    """Whether a proposal says of another aspect what a triplet says."""
+    same_opinion = overlap(proposed.opinion_full, triplet.opinion_full)
+    return same_opinion and not overlap(proposed.aspect_full, triplet.aspect_full)
 
 
 def held(
     engine: RuleEngine,
     doc: Doc,
     rules: Sequence[Triplet],
-    stays: Sequence[bool],
+    placed: Sequence[Placed],
     proposals: Sequence[Proposal],
     limits: TrustLimits,
 ) -> tuple[Triplet, ...]:
@@ -119,7 +134,7 @@ def held(
         for own, (chance, triplet) in zip(weighed, given, strict=True)
     ]
     sound = [(chance, own) for chance, own, polarity in stated if own.polarity == polarity and not engine.excepts(own)]
-    return merged(rules, stays, [*shapes, *sound], limits)
+    return merged(rules, placed, [*shapes, *sound], limits)
 
 
 def _without_particle(text: str, triplet: Triplet) -> Triplet:

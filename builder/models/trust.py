@@ -25,6 +25,8 @@ Standing = Literal["shared", "spared", "rejected", "model"]
 rejected: it drops it; model: the judge alone finds it.
 """
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
+Placed = tuple[Standing, float]
+"""How the judge leaves a triplet of the rules, and its score."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import compress, groupby, islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -266,13 +266,13 @@ def hold_one(
         own.key: (limits.place(score, own.rule or "", own.polarity), score)
         for own, (_, score) in zip(ruled, rated.model.verdicts(shares), strict=True)
     }
-    stays = [placed[own.key][0] != "rejected" for own in ruled]
-    staying = list(compress(ruled, stays))
+    staying = [own for own in ruled if placed[own.key][0] != "rejected"]
 
     def rate(triplet: Triplet) -> float:
         if origin := origin_of(triplet, staying):
             return rated.calibration.rate(*placed[origin.key])
         return rated.calibration.rate("model", rated.model.verdicts(seen([triplet], proposals))[0][1])
 
-    kept = held(engine, doc, ruled, stays, [pair for pair in proposals if pair[0] >= limits.least], limits)
+    likely = [pair for pair in proposals if pair[0] >= limits.least]
+    kept = held(engine, doc, ruled, [placed[own.key] for own in ruled], likely, limits)
     return tuple(replace(triplet, confidence=rate(triplet)) for triplet in kept)

@@ -41,7 +41,7 @@ from builder.models.saved import load, save
 from builder.models.shipped import Shares, label_shares, open_model, open_reader, read_items, reader_digest, seen
 from builder.models.tagger import Tagger
 from builder.models.text_reading import Proposal, TextReader, TextReading
-from builder.models.trust import STANDINGS, Calibration, Curve, Standing, TrustLimits, to_kept
+from builder.models.trust import STANDINGS, Calibration, Curve, Placed, Standing, TrustLimits, to_kept
 from builder.reviews.script import Variants
 from builder.reviews.text import view
 
@@ -236,12 +236,11 @@ def hold(engine: RuleEngine, read: ReadReview, limits: TrustLimits) -> list[tupl
     """What variant E holds of a review, with how the model stands to each triplet and its score of it."""
     placed = place(limits, read.ruled, read.shares)
     likely = [pair for pair in read.proposals if pair[0] >= limits.least]
-    stays = [standing != "rejected" for standing, _ in placed]
-    kept = held(engine, read.reading.doc, read.ruled, stays, likely, limits)
+    kept = held(engine, read.reading.doc, read.ruled, placed, likely, limits)
     known = {triplet.key: where for triplet, where in zip(read.ruled, placed, strict=True)}
-    staying = list(itertools.compress(read.ruled, stays))
+    staying = [triplet for triplet, (standing, _) in zip(read.ruled, placed, strict=True) if standing != "rejected"]
 
-    def locate(triplet: Triplet) -> tuple[Standing, float]:
+    def locate(triplet: Triplet) -> Placed:
         if origin := origin_of(triplet, staying):
             return known[origin.key]
         return place(limits, [triplet], seen([triplet], read.proposals))[0]
@@ -249,9 +248,9 @@ def hold(engine: RuleEngine, read: ReadReview, limits: TrustLimits) -> list[tupl
     return [(*locate(triplet), triplet) for triplet in kept]
 
 
-def place(limits: TrustLimits, triplets: Sequence[Triplet], shares: Shares) -> list[tuple[Standing, float]]:
+def place(limits: TrustLimits, triplets: Sequence[Triplet], shares: Shares) -> list[Placed]:
     """How the model stands to triplets, and its scores of them."""
-    out = list[tuple[Standing, float]]()
+    out = list[Placed]()
     for triplet, (_, score) in zip(triplets, label_shares(shares, limits.dropped), strict=True):
         standing = limits.place(score, triplet.rule or "", triplet.polarity)
         out.append(("model" if triplet.source != "rules" else standing, score))

@@ -18,7 +18,6 @@ import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import compress
 from typing import TYPE_CHECKING, cast
 
 from builder.core.errors import ModelError
@@ -129,15 +128,15 @@ def _agreed_triplets(
             for verdict in verdicts
             if (moved := to_view(verdict.stored.triplet, text_view)) is not None
         ]
-        stays = [judging.place(model.limits, verdict) != "rejected" for _, verdict in ruled]
+        placed = [(judging.place(model.limits, verdict), verdict.score or 0.0) for _, verdict in ruled]
         doc = (
             restored(review, reviews.words(connection, review.id), context.lexicon.variants).doc
             if proposals
             else Doc(text_view.text, (), ())
         )
         by_rules = {own.key: verdict for own, verdict in ruled}
-        staying = [own for own, _ in compress(ruled, stays)]
-        for triplet in held(engine, doc, [own for own, _ in ruled], stays, proposals, model.limits):
+        staying = [own for (own, _), (standing, _) in zip(ruled, placed, strict=True) if standing != "rejected"]
+        for triplet in held(engine, doc, [own for own, _ in ruled], placed, proposals, model.limits):
             stated = to_text(triplet, text_view, review.text)
             if triplet.key not in by_rules:
                 added = triplets.triplet_id(review.id, stated)
