@@ -438,13 +438,16 @@ def test_nothing_to_learn_is_an_error(tmp_path: Path) -> None:
         replace(TINY, epochs=0)
 
 
-def test_no_aspect_is_interrupted_and_no_opinion_by_much() -> None:
-    """待人 of 接待的人; 不好 of 不太好; 很 and 差 of two clauses."""
-    assert is_torn([(1, 2), (3, 4)], ASPECT)
-    assert not is_torn([(1, 4)], ASPECT)
-    assert not is_torn([(0, 1), (2, 3)], OPINION)
-    assert not is_torn([(0, 1), (7, 8)], OPINION)
-    assert is_torn([(0, 1), (8, 9)], OPINION)
+def test_no_aspect_is_interrupted_and_an_opinion_only_behind_a_near_negator() -> None:
+    """待人 of 接待的人; 不鹹 of 不會太鹹; 必點色 of 必點菜色."""
+    assert is_torn("接待的人", [(1, 2), (3, 4)], ASPECT)
+    assert not is_torn("接待的人", [(1, 4)], ASPECT)
+    assert not is_torn("不會太鹹", [(0, 1), (3, 4)], OPINION)
+    assert not is_torn("沒有網路上說得好吃", [(0, 1), (7, 9)], OPINION)
+    assert is_torn("沒有網路上說得那好吃", [(0, 1), (8, 10)], OPINION)
+    assert is_torn("必點菜色", [(0, 2), (3, 4)], OPINION)
+    assert not is_torn("必點菜色", [(0, 4)], OPINION)
+    assert is_torn("不是肉排骨多了", [(0, 1), (2, 3), (4, 6)], OPINION)
 
 
 @pytest.mark.parametrize("layer", [ASPECT, OPINION])

@@ -33,7 +33,9 @@ NEAR = 12
 TABLE_SIZE = 64
 """Numbers by which the span table knows where a span begins and ends."""
 LONGEST_GAP = 6
-"""Characters that an opinion's parts may lie apart: parts of two opinions are joined over more."""
+"""Characters that a negator and what it denies may lie apart: parts of two opinions are joined over more."""
+NEGATING = frozenset("不沒無未非")
+"""How negators of a core in two parts begin (不鹹 of 不會太鹹)."""
 Proposal = tuple[float, Triplet]
 Place = tuple[Span, Span]
 """The stretches of an aspect and of an opinion."""
@@ -208,7 +210,7 @@ def _elements(piece: Piece, layer: int, span: Span, core: Sequence[bool]) -> tup
     full = start, end
     parts = runs(core[: end - start], full)
     return (
-        Element.at(piece.text, [full] if is_torn(parts, layer) else parts),
+        Element.at(piece.text, [full] if is_torn(piece.text, parts, layer) else parts),
         Element.at(piece.text, [full]),
     )
 
@@ -224,10 +226,14 @@ def runs(bits: Sequence[bool], full: Span) -> list[Span]:
     return out or [full]
 
 
-def is_torn(parts: Sequence[Span], layer: int) -> bool:
-    """Whether the parts of an element lie apart as no aspect does (待人 of 接待的人), or further than an opinion's."""
-    gaps = [behind[0] - before[1] for before, behind in pairwise(parts)]
-    return bool(gaps) if layer == ASPECT else any(gap > LONGEST_GAP for gap in gaps)
+def is_torn(text: str, parts: Sequence[Span], layer: int) -> bool:
+    """Whether the parts of an element are no core of it: those of an aspect (待人 of 接待的人), and those of an opinion
+    unless they are a negator and, not far behind it, what it denies (必點色 of 必點菜色).
+    """
+    if len(parts) == 1:
+        return False
+    denied = layer != ASPECT and len(parts) == 2 and text[parts[0][0]] in NEGATING
+    return not denied or parts[1][0] - parts[0][1] > LONGEST_GAP
 
 
 def settled(readings: Sequence[TextReading]) -> list[tuple[Triplet, ...]]:
