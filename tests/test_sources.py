@@ -194,6 +194,12 @@ def test_a_column_whose_name_is_nearly_right_is_offered(tmp_path: Path) -> None:
     assert message.endswith("columns found: 顧客留言, b; did you mean 顧客留言? correct --text-column")
 
 
+@pytest.mark.parametrize("named", [Input(), Input(text_column="text"), Input(keep_columns=("text",))])
+def test_a_name_of_two_columns_does_not_say_which_is_meant(tmp_path: Path, named: Input) -> None:
+    message = refused(tmp_path, "a.csv", "text,b,text\n湯好喝,2,服務差\n", named)
+    assert message == "a.csv: 2 columns are called 'text'; rename all but the one that is meant"
+
+
 def test_objects_may_lack_keys(tmp_path: Path) -> None:
     content = '{"rating": 3}\n{"text": "好吃", "place": "鼎香園"}\n{"text": null, "content": "別的"}\n'
     assert rows(tmp_path, "a.jsonl", content) == [
