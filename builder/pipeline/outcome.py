@@ -284,9 +284,8 @@ def preview(path: Path, config: Config) -> Preview:
                 unread[role] = cells + 1, first
     if not exact:
         rows = _rounded(used[0] * path.stat().st_size / used[1]) if all(used) else MOST_ROWS
-    unused = list(understood.names)
-    for name in {*filter(None, understood.columns.values()), *understood.kept}:
-        unused.remove(name)  # a second column of its name is unused
+    taken = {*filter(None, understood.columns.values()), *understood.kept}
+    unused = (Counter(understood.names) - Counter(taken)).elements()  # a second column of a name is unused
     return Preview(
         path.name, understood.encoding, rows, exact, dict(understood.columns), understood.by_content, tuple(unused),
         dict(rejected.most_common()), tuple(samples), reused, config.input.keep_columns, unread,
