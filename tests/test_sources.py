@@ -123,6 +123,8 @@ def test_an_ending_is_read_in_any_case(tmp_path: Path) -> None:
 def test_an_unknown_ending_lists_the_known_ones(tmp_path: Path) -> None:
     message = refused(tmp_path, "reviews.doc", "text\n好吃\n")
     assert message == f"reviews.doc: unknown ending '.doc'; use one of {', '.join(FORMATS)}"
+    bare = refused(tmp_path, "reviews", "text\n好吃\n")
+    assert bare == f"reviews: a name without an ending; use one of {', '.join(FORMATS)}"
 
 
 def test_plain_text_has_a_review_a_line_as_it_stands_there(tmp_path: Path) -> None:
