@@ -188,6 +188,7 @@ for given in {}, {"GOMP_SPINCOUNT": "5"}, {"OMP_WAIT_POLICY": "ACTIVE"}:
         ),
         (["--help"], "builder: stopped"),
         (["judge", "--model", "build"], "builder: stopped; the answers so far are kept, the same command goes on"),
+        (["gold", "judge"], "builder: stopped; the answers so far are kept, the same command goes on"),
         (
             ["release", "--because", "new"],
             "builder: stopped; nothing half made is left, the same command goes on",

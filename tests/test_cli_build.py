@@ -83,6 +83,8 @@ def test_columns_that_nothing_takes_are_named_with_the_options_that_would(tmp_pa
     numbered = write(tmp_path, ",text\n7,湯很好喝\n9,飯很香\n")
     line = next(line for line in preview(numbered, resolve().config).lines() if "unused" in line)
     assert line.startswith("  unused  a column without a name; --id-column")
+    joined = write(tmp_path, "id,text,id\n7,湯很好喝,9\n")
+    assert preview(joined, resolve().config).unused == ("id",), "the second of two columns of a name"
 
 
 def test_a_place_column_is_named_and_nothing_is_said_of_masking(tmp_path: Path) -> None:
@@ -91,6 +93,9 @@ def test_a_place_column_is_named_and_nothing_is_said_of_masking(tmp_path: Path) 
     assert line == "  place   ← 店名 (in several splits; --group-column '店名' keeps each in one)"
     grouped = preview(tmp_path / "in.csv", resolve(options={"input.group_column": "店名"}).config)
     assert "  place   ← 店名" in list(grouped.lines()), "who groups by it need not be told"
+    nameless = preview(write(tmp_path, "店名,text\n,湯很好喝\n"), resolve().config)
+    (line,) = [line for line in nameless.lines() if "place" in line]
+    assert line == "  place   ← 店名 (empty in the rows read: names of places will NOT be masked)"
 
 
 def test_the_rows_of_a_large_file_are_estimated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -660,7 +660,7 @@ def test_what_a_person_states_wins_over_a_proposal_and_two_statements_are_an_err
 
 def test_a_sheet_with_other_columns_or_an_open_quote_is_refused(tmp_path: Path) -> None:
     write_rows(tmp_path / "stay", 'aspect;"跳水池;stay.other;;;;;;', "opinion;療癒;POS;;;;;;")
-    with pytest.raises(ResourceError, match=r"candidates\.csv: broken CSV \(unexpected end of data\); save it as"):
+    with pytest.raises(ResourceError, match=r"candidates\.csv:2: broken CSV \(unexpected end of data\); save it as"):
         command("accept", tmp_path / "stay")
     (tmp_path / "stay" / "candidates.csv").write_text("kind,word,note\n", encoding="utf-8")
     with pytest.raises(ResourceError, match="the columns are kind, word, note; keep these: kind, word, meaning"):
@@ -769,5 +769,5 @@ def test_files_in_another_encoding_or_with_two_texts_are_read_as_the_message_say
 
 def test_a_sheet_that_is_not_utf8_is_one_line(pack: Path) -> None:
     (pack / "candidates.csv").write_bytes((pack / "candidates.csv").read_text(encoding="utf-8-sig").encode("utf-16"))
-    with pytest.raises(ResourceError, match=r"candidates\.csv: is not UTF-8; save it as CSV UTF-8"):
+    with pytest.raises(ResourceError, match=r"candidates\.csv:1: is not UTF-8; save it as CSV UTF-8"):
         command("accept", pack)

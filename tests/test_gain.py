@@ -296,9 +296,10 @@ def test_a_table_with_semicolons_and_a_sheet_of_other_letters_is_read_alike(here
     ("name", "content", "fault"),
     [
         ("mine.xlsx", b"PK", "labels are JSON lines, CSV or TSV; save the sheet as CSV UTF-8"),
-        ("mine.csv", "text\n很香".encode("utf-16"), "mine.csv: is not UTF-8; save it as CSV UTF-8"),
+        ("mine.csv", "text\n很香".encode("utf-16"), "mine.csv:1: is not UTF-8; save it as CSV UTF-8"),
         ("mine.csv", b"review,aspect\n", "there is no column 'text'; it has review, aspect; columns: text, aspect"),
         ("mine.csv", b"text,aspect,opinion\n", "there is no column 'polarity'"),
+        ("mine.csv", "text,aspect,opinion,polarity\n\n,湯,好喝,POS\n".encode(), "mine.csv:3: a row has no text"),
         ("mine.jsonl", "很香".encode("big5"), "mine.jsonl:1: is not UTF-8; save it as UTF-8"),
         ("mine.json", b'{"id": "a", "triplets": []}', "review a has no text"),
         ("mine.json", b"[{}]", "mine.json:1: no gold row: it has no id with a list of triplets; each line is"),

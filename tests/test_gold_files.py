@@ -351,9 +351,9 @@ def test_a_file_that_is_there_is_not_written_over(labelled: Labelled, tmp_path: 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", b"\xff\xfe\x00", "is not UTF-8"),
+        ("a.csv", b"x,y\n\xff\xfe\x00", "a.csv:2: is not UTF-8"),
         ("a.csv", b"x,y\n1,2\n", "lacks the columns pool, candidate"),
-        ("a.csv", b'pool,"candidate\n', "broken CSV"),
+        ("a.csv", b'pool,candidate\n1,"2\n3\n', "a.csv:2: broken CSV"),
         ("a.xlsx", b"no workbook", "broken XLSX"),
         (
             "a.xlsx",

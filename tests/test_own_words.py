@@ -287,6 +287,13 @@ def test_nouns_that_several_dishes_share_are_aspects_too(here: Command, tmp_path
     assert "3 aspects, 0 refused" in ran.out
 
 
+def test_check_says_what_own_words_bring_in_and_fails_where_a_kind_is_unknown(here: Command, tmp_path: Path) -> None:
+    put(tmp_path / "w/lexicon/aspects/more.tsv", "word\tclass\n月光粥\tfood.dream\n")
+    ran = here("lexicon", "check", "--workdir", tmp_path / "w")
+    (fault,) = ran.out.splitlines()
+    assert "unknown-kind\t月光粥" in fault and ran.code == 1, ran.err
+
+
 def test_check_reads_the_union_and_names_the_folder_of_each_fault(mine: Path) -> None:
     put(mine / "aspects/more.tsv", "word\tclass\n月光粥\tfood.dream\n湯頭\tfood.dish\n")
     faults = check(data_dir("lexicons"), overlays=[data_dir("domains") / "restaurant/lexicons", mine])

@@ -123,6 +123,8 @@ def test_an_ending_is_read_in_any_case(tmp_path: Path) -> None:
 def test_an_unknown_ending_lists_the_known_ones(tmp_path: Path) -> None:
     message = refused(tmp_path, "reviews.doc", "text\n好吃\n")
     assert message == f"reviews.doc: unknown ending '.doc'; use one of {', '.join(FORMATS)}"
+    bare = refused(tmp_path, "reviews", "text\n好吃\n")
+    assert bare == f"reviews: a name without an ending; use one of {', '.join(FORMATS)}"
 
 
 def test_plain_text_has_a_review_a_line_as_it_stands_there(tmp_path: Path) -> None:
@@ -192,6 +194,12 @@ def test_a_named_column_that_does_not_exist_is_an_error(tmp_path: Path, role: st
 def test_a_column_whose_name_is_nearly_right_is_offered(tmp_path: Path) -> None:
     message = refused(tmp_path, "a.csv", "顧客留言,b\n湯,2\n", Input(text_column="顧客留"))
     assert message.endswith("columns found: 顧客留言, b; did you mean 顧客留言? correct --text-column")
+
+
+@pytest.mark.parametrize("named", [Input(), Input(text_column="text"), Input(keep_columns=("text",))])
+def test_a_name_of_two_columns_does_not_say_which_is_meant(tmp_path: Path, named: Input) -> None:
+    message = refused(tmp_path, "a.csv", "text,b,text\n湯好喝,2,服務差\n", named)
+    assert message == "a.csv: 2 columns are called 'text'; rename all but the one that is meant"
 
 
 def test_objects_may_lack_keys(tmp_path: Path) -> None:

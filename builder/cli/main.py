@@ -351,7 +351,8 @@ def _given_workdir(arguments: Sequence[str]) -> str:
 
 
 def _stopped(by: signal.Signals) -> NoReturn:
-    name = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+    groups = {group.name for group in GROUPS}
+    name = next((word for word in sys.argv[1:] if not word.startswith("-") and word not in groups), "")
     kept = _KEPT.get(name, "").format(workdir=_given_workdir(sys.argv[1:]))
     click.echo(f"builder: stopped{f'; {kept}' if kept else ''}", err=True)
     sys.exit(128 + by)

@@ -273,17 +273,22 @@ def written_value(value: object) -> str:
 
 def read_cells(path: Path, refused: type[BuilderError]) -> list[list[str]]:
     """The rows of a table with commas, semicolons or tabs between the cells, whichever its first line has most of: the
-    programs of some countries save semicolons. `refused` is raised where it is not UTF-8, or a quote is not closed.
+    programs of some countries save semicolons. `refused` is raised, with the line, where it is not UTF-8, or a quote is
+    not closed.
     """
-    fix = "save it as CSV UTF-8"
+    fix, rows, begins = "save it as CSV UTF-8", list[list[str]](), 1
     try:
         text = path.read_bytes().decode("utf-8-sig")
         csv.field_size_limit(max(csv.field_size_limit(), 1 << 24))
         delimiter = max(",;\t", key=text.partition("\n")[0].count)
-        return list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        for row in reader:
+            rows.append(row)
+            begins = reader.line_num + 1
+        return rows
     except UnicodeDecodeError as error:
-        raise refused("is not UTF-8", where=str(path), fix=fix) from error
+        raise refused("is not UTF-8", where=f"{path}:{_line_of(error)}", fix=fix) from error
     except OSError as error:
         raise refused(f"cannot be read: {error}", where=str(path)) from error
     except csv.Error as error:
-        raise refused(f"broken CSV ({error})", where=str(path), fix=fix) from error
+        raise refused(f"broken CSV ({error})", where=f"{path}:{begins}", fix=fix) from error

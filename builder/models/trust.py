@@ -46,7 +46,10 @@ class TrustLimits:
     def read(cls, kept: Mapping[str, Any]) -> TrustLimits:
         """Limits from what a file holds of them; KeyError, TypeError or ValueError where it holds none."""
         limit = float(kept["limit"])
-        return cls(limit, float(kept.get("dropped", limit)), tuple(map(str, kept["judged"])))
+        read = cls(limit, float(kept.get("dropped", limit)), tuple(map(str, kept["judged"])))
+        if not math.isfinite(read.limit + read.dropped):
+            raise ValueError(f"a limit is no number: {read.limit}, {read.dropped}")
+        return read
 
     @property
     def least(self) -> float:
@@ -181,7 +184,10 @@ def read_calibration(kept: Mapping[str, Any]) -> Calibration:
     source = str(kept["source"])
 
     def read_curve(knots: Sequence[tuple[float, float]]) -> Curve:
-        return Curve(tuple((float(score), float(chance)) for score, chance in knots), source)
+        curve = Curve(tuple((float(score), float(chance)) for score, chance in knots), source)
+        if not curve.knots or not all(math.isfinite(score + chance) for score, chance in curve.knots):
+            raise ValueError("a curve has no knots, or one that is no number")
+        return curve
 
     return Calibration({standing: read_curve(kept["curves"][standing]) for standing in STANDINGS}, source)
 

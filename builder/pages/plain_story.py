@@ -34,7 +34,10 @@ _LEGEND = (
         re.compile(r"\b(CURRENT|BLOCKED|ASPECT)\b"),
         "pairing: kinds of words from one to the other; CURRENT is this opinion",
     ),
-    (re.compile(r"\bE0 "), "E0: rules and model together, whose triplets are released"),
+    (
+        re.compile(r"\bE0 "),
+        "E0: rules and model together, or the rules alone where no model judges; its triplets are released",
+    ),
     (
         re.compile(r"\bnone -?[\d.]+"),
         "candidates: aspects with their scores, of which the highest wins; none is no triplet",

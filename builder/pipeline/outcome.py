@@ -190,7 +190,7 @@ class Preview:
     pass through. `kept`: those that do, by their names in the release. `unusable`: rows that will be set aside, by
     reason, of those that were looked at. `samples`: the first usable texts. `reused_ids`: usable rows whose id an
     earlier one has. `unread`: by role, in how many usable rows the cell is no rating or no date, and the first such.
-    `keeps_place`: the place passes through too.
+    `keeps_place`: the place passes through too. `names_places`: a usable row names its place.
     """
 
     file: str
@@ -206,6 +206,7 @@ class Preview:
     kept: tuple[str, ...] = ()
     unread: dict[str, tuple[int, str]] = field(default_factory=dict)
     keeps_place: bool = False
+    names_places: bool = True
 
     def as_json(self) -> dict[str, object]:
         """As plain values."""
@@ -217,7 +218,9 @@ class Preview:
         noun = "row" if self.rows == 1 else "rows"
         yield f"{printable(self.file)}: {'' if self.exact else 'about '}{self.rows:,} {noun}{encoding}"
         hints = {"text": " (known by its content; --text-column names another)"} if self.by_content else {}
-        if (place := self.columns.get("place")) is not None and self.columns.get("group") is None:
+        if (place := self.columns.get("place")) is not None and not self.names_places:
+            hints["place"] = " (empty in the rows read: names of places will NOT be masked)"
+        elif place is not None and self.columns.get("group") is None:
             hints["place"] = f" (in several splits; --group-column {shlex.quote(printable(place))} keeps each in one)"
         seen = "" if self.exact else f" of the first {MOST_ROWS:,}"
         if self.reused_ids:
@@ -262,7 +265,7 @@ def preview(path: Path, config: Config) -> Preview:
         read_bytes += more
 
     items = sources.read(path, config.input, count_bytes, understood)
-    exact, samples, ids, reused = True, list[str](), set[str](), 0
+    exact, samples, ids, reused, names_places = True, list[str](), set[str](), 0, False
     unread: dict[str, tuple[int, str]] = {}
     rejected = Counter[str]()
     for rows, item in enumerate(items, start=1):
@@ -275,17 +278,18 @@ def preview(path: Path, config: Config) -> Preview:
             samples += [item.text] if len(samples) < _SAMPLES else []
             reused += item.id in ids
             ids |= {item.id} if item.id else set()
+            names_places |= item.place is not None
             for role, cell in item.unread:
                 cells, first = unread.get(role, (0, cell))
                 unread[role] = cells + 1, first
     if not exact:
         rows = _rounded(used[0] * path.stat().st_size / used[1]) if all(used) else MOST_ROWS
-    taken = {*understood.columns.values(), *understood.kept}
-    unused = tuple(name for name in understood.names if name not in taken)
+    taken = {*filter(None, understood.columns.values()), *understood.kept}
+    unused = (Counter(understood.names) - Counter(taken)).elements()  # a second column of a name is unused
     return Preview(
-        path.name, understood.encoding, rows, exact, dict(understood.columns), understood.by_content, unused,
+        path.name, understood.encoding, rows, exact, dict(understood.columns), understood.by_content, tuple(unused),
         dict(rejected.most_common()), tuple(samples), reused, config.input.keep_columns, unread,
-        understood.columns.get("place") in understood.kept,
+        understood.columns.get("place") in understood.kept, names_places,
     )  # fmt: skip
 
 

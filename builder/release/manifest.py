@@ -230,7 +230,8 @@ MASKING = (
 """How well masks are found: `tests/test_masked_names.py` holds the figures."""
 UNMASKED = (
     "names of people without a title, a role, thanks or their service beside them; names that are common words; "
-    "nicknames alone; roads without a number; names of other shops, unless a review says that they are names"
+    "nicknames alone; roads without a number; names of the reviewed places where the input does not give them; "
+    "names of other shops, unless a review says that they are names"
 )
 """What no pattern finds."""
 

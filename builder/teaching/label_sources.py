@@ -109,9 +109,11 @@ def _read_table(path: Path) -> list[Row]:
         fix = f"columns: {', '.join(COLUMNS)}, and `id` if you like; a row for each triplet"
         has = f"; it has {', '.join(names)}" if names else ""
         raise InputError(f"there is no column {missing[0]!r}{has}", where=str(path), fix=fix)
-    cells = [dict(zip_longest(names, row[: len(names)], fillvalue="")) for row in table if row]
     by_review: dict[str, Row] = {}
-    for number, cell in enumerate(cells, start=2):
+    for number, row_cells in enumerate(table, start=2):
+        if not any(row_cells):
+            continue
+        cell = dict(zip_longest(names, row_cells[: len(names)], fillvalue=""))
         review = cell["text"]
         if not review.strip():
             raise InputError("a row has no text", where=f"{path}:{number}", fix="repeat the review in each of its rows")

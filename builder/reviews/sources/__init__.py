@@ -73,7 +73,8 @@ def _reader(path: Path) -> Reader:
             return reader
     check_readable(path)
     known = ", ".join(FORMATS)
-    raise InputError(f"unknown ending {path.suffix!r}", where=one_line(str(path), 500), fix=f"use one of {known}")
+    what = f"unknown ending {path.suffix!r}" if path.suffix else "a name without an ending"
+    raise InputError(what, where=one_line(str(path), 500), fix=f"use one of {known}")
 
 
 def _some(reader: Reader, source: Source) -> Iterator[Row]:

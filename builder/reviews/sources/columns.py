@@ -219,7 +219,7 @@ def resolve(table: Table, source: Source) -> Picks:
             elif source.path.name.lower().endswith((".txt", ".txt.gz")):
                 fix += "; a .txt whose first line holds a tab is a table"
             raise InputError(f"no text column; columns found: {_enumerate(names)}", where=where, fix=fix)
-        picks["text"] = text
+        picks["text"] = _only(names, text, where)
     scopes = [_Names(names, free, scope) for scope in _scopes(names[picks["text"]])]
     inside = [scope for scope in scopes if scope.path.startswith(f"{table.within}.")] if table.within else scopes
     guessed: dict[str, int | None] = {
@@ -327,7 +327,7 @@ def _key(name: str) -> str:
 
 def _position(names: Sequence[str], keys: Sequence[str], option: str, name: str, where: str) -> int:
     if name in names:
-        return names.index(name)
+        return _only(names, names.index(name), where)
     if _key(name) in keys:
         return keys.index(_key(name))
     raise InputError(
@@ -335,6 +335,14 @@ def _position(names: Sequence[str], keys: Sequence[str], option: str, name: str,
         where=where,
         fix=f"{did_you_mean(name, names)}correct {option}",
     )
+
+
+def _only(names: Sequence[str], position: int, where: str) -> int:
+    """The position, or an `InputError` where another column has its name: nobody says which of them is meant."""
+    if (count := names.count(names[position])) > 1:
+        what = f"{count} columns are called {one_line(names[position])!r}"
+        raise InputError(what, where=where, fix="rename all but the one that is meant")
+    return position
 
 
 def _find_strange_mark(table: Table) -> str:
