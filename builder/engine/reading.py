@@ -18,7 +18,7 @@ from builder.engine.compiled import Compiled
 from builder.engine.constituents import THINGS, Constituent, Doc, Term
 from builder.engine.matching import Refusal
 from builder.engine.polarity import CONTEXT_ONLY
-from builder.engine.symbols import ASPECT, DE, JUDGING, symbol_set
+from builder.engine.symbols import ASPECT, JUDGING, symbol_set
 from builder.engine.terms import bar_all
 from builder.engine.units import QUOTES, lower_case
 from builder.language.lexicon.resources import Lexicon
@@ -160,9 +160,8 @@ _CODE = re.compile(r"(?=.*\d)[a-z][a-z0-9.+\-]+[a-z0-9+]|\d{3,5}[a-z]{1,3}|20\d\
 _MEASURE = re.compile(r".*\d(?:hz|fps|gb|tb|mb|g|t|k|kg|cm|mm|mah|wh|w|v|nits?|p|bit|rmb|ntd?|usd|%)")
 _STANDARD = re.compile(r"[a-z]{1,4}\d(?:\.\d)?")
 """As short as the names of standards are (DDR5, USB3.2)."""
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_LONGEST_SIZE = 2
-"""Words that a number and its unit are at most."""
+_LONGEST_SIZE = 12
+"""Characters that a number with its unit and 的 are at most."""
 
 
 def name_codes(clause: list[Constituent], text: str, cls: str, lexicon: Lexicon) -> list[Constituent]:
@@ -184,30 +183,18 @@ def name_codes(clause: list[Constituent], text: str, cls: str, lexicon: Lexicon)
 
 
 def add_sizes(clause: list[Constituent], text: str, sizes: tuple[str, ...]) -> list[Constituent]:
-    """16吋的筆電, 12代處理器: a number with one of `sizes` in front of a thing belongs to its name, also before 的."""
+    """16吋的筆電, 12代處理器: a number with one of `sizes` that touches a thing, or its 的, belongs to its name."""
+    size = re.compile(f"(?<![a-z0-9.])[0-9]+(?:[.][0-9]+)?(?:{'|'.join(map(re.escape, sizes))})的?$")
     out: list[Constituent] = []
     for item in clause:
-        first = _find_size(out, item, sizes) if item.term is not None and item.term.role in THINGS else len(out)
-        if first < len(out):
-            item = item._replace(start=out[first].start, word=text[out[first].start : item.end])
-            del out[first:]
+        if item.term is not None and item.term.role in THINGS:
+            found = size.search(text, max(0, item.start - _LONGEST_SIZE), item.start)
+            first = next((i for i, other in enumerate(out) if found and other.start == found.start()), len(out))
+            if found and first < len(out) and not any(other.term or other.phrase for other in out[first:]):
+                item = item._replace(start=found.start(), word=text[found.start() : item.end])
+                del out[first:]
         out.append(item)
     return out
-
-
-def _find_size(before: Sequence[Constituent], item: Constituent, sizes: tuple[str, ...]) -> int:
-    """Where in `before` the size begins that touches a thing; its length if none does."""
-    at, touching, word = len(before), item.start, ""
-    if at and before[-1].symbol == DE and before[-1].end == touching:
-        at, touching = at - 1, before[-1].start
-    for first in range(at - 1, max(-1, at - 1 - _LONGEST_SIZE), -1):
-        part = before[first]
-        if part.end != touching or part.term is not None or part.phrase is not None:
-            break
-        word, touching = part.word + word, part.start
-        if any(_NUMBER.fullmatch(word.removesuffix(size)) for size in sizes if word.endswith(size)):
-            return first
-    return len(before)
 
 
 def _is_part(clause: Sequence[Constituent], i: int, first: int) -> bool:
