@@ -190,7 +190,8 @@ def test_markers_learn_which_pairs_are_triplets_while_the_reader_stands_still(
 
     assert right(taught) > 0.7
     pairs = dict(label(review(i)) for i in range(120))
-    both = lesson.train_together(taught, TRAIN, pairs, lesson.Stage(1.0, 1e-3, 2e-3, 2e-3, 3.0), 1, tmp_path / "b")
+    stage = lesson.Stage(1.0, 1e-3, 2e-4, 2e-3, 2e-3, 3.0)
+    both = lesson.train_together(taught, TRAIN, pairs, stage, 1, tmp_path / "b")
     assert right(both) > 0.7, "reader and markers together"
     now = both.network.state_dict()
     assert {name.split(".")[0] for name, weight in before.items() if not torch.equal(now[name], weight)} == {
@@ -200,6 +201,9 @@ def test_markers_learn_which_pairs_are_triplets_while_the_reader_stands_still(
         not torch.equal(now[name], weight)
         for name, weight in taught.network.markers.state_dict(prefix="markers.").items()
     )
+    mean, old = lesson.average([taught, both]).network.state_dict(), taught.network.state_dict()
+    for name, weight in mean.items():
+        torch.testing.assert_close(weight, (old[name] + now[name]) / 2)
 
 
 def test_pairs_weigh_in_the_loss_of_reader_and_markers_and_teach_the_encoder(
@@ -216,7 +220,8 @@ def test_pairs_weigh_in_the_loss_of_reader_and_markers_and_teach_the_encoder(
         texts.append(lesson.TaughtText(window, *lesson.mark_pairs(window.text, [(place, 1) for place in places])))
 
     def loss(weight: float) -> torch.Tensor:
-        value: torch.Tensor = lesson.WholeLesson(network, tagger.config, lesson.Stage(1, 1, 1, 1, weight)).loss(texts)
+        stage = lesson.Stage(1, 1, 1, 1, 1, weight)
+        value: torch.Tensor = lesson.WholeLesson(network, tagger.config, stage).loss(texts)
         return value
 
     alone = network.loss([text.window for text in texts])

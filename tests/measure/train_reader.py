@@ -1,5 +1,5 @@
 """Train the reader that is shipped: `python tests/measure/train_reader.py BASE OUT ANNOTATION... --last ANNOTATION...
---scorer SCORER`.
+--late ANNOTATION... --scorer SCORER`.
 
 BASE is the folder of an encoder, of which the lowest `--layers` are kept. The reader learns from all annotations in
 three passes, then from those of `--last`, which are written as people write, and `AGAIN` of the others in two slower
@@ -9,7 +9,8 @@ Then its markers learn: which of the pairs that rules and reader find in all the
 that have the aspect of the one and the opinion of the other, and which of the pairs of labelled spans. A pair whose
 spans overlap those of a label, and whose edges the scorer does not accept, is one with other edges. The reader stands
 still meanwhile, so what it says of each text is kept in a file of 220 kB a text. `other_` files are read by the rules
-of any domain. At last reader and markers learn together.
+of any domain. At last reader and markers learn together, in rounds; from the round on that says so also by the
+reviews of `--late`. Of several stages of a round, which begin alike, the mean of the weights goes on.
 
 Killed, it goes on from OUT/checkpoints. The files of annotation are those of `pack_model.py`. OUT/reader is what is
 shipped.
@@ -18,12 +19,14 @@ shipped.
 from __future__ import annotations
 
 import argparse
+import copy
 import csv
 import hashlib
 import itertools
 import math
 import random
 import re
+import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -124,6 +127,7 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("annotations", type=Path, nargs="+")
     parser.add_argument("--last", type=Path, nargs="+", required=True)
+    parser.add_argument("--late", type=Path, nargs="*", default=[])
     parser.add_argument("--texts", type=Path)
     parser.add_argument("--scorer", type=Path, required=True)
     parser.add_argument("--layers", type=int, default=12)
@@ -159,14 +163,8 @@ def main() -> None:
     if not (third / "config.json").is_file():
         checkpoints = options.out / "checkpoints-markers"
         save_packed(train_markers(tagger, marked, options.threads, options.seed, checkpoints), third)
-    tagger = load(third)
-    assert isinstance(tagger, Tagger)
-    for number, stage in enumerate(STAGES):
-        draw = random.Random(options.seed)
-        examples = make_examples([*(row for row in rows if draw.random() < stage.share), *last, *last], owners=True)
-        checkpoints = options.out / f"checkpoints-together-{number}"
-        tagger = train_together(tagger, examples, dict(marked), stage, options.seed + number, checkpoints)
-    save_packed(tagger, options.out / "reader")
+    late = {path: read_annotation(path, texts) for path in options.late}
+    shutil.copytree(learn_together(third, rows, last, late, dict(marked), options), options.out / "reader")
 
 
 # ---- Markers
@@ -345,18 +343,24 @@ def train_markers(
 class Stage:
     """A pass in which reader and markers learn together.
 
-    `share` of the reviews of the first passes are in it; `encoder`, `layers` and `heads` are the highest rates of the
-    encoder's top layer, of the markers' layers and of their other parameters; a pair weighs `weight` in the loss.
+    `share` of the reviews of the first passes are in it, those of `--last` and `--late` so many times. `encoder`,
+    `rate`, `layers` and `heads` are the highest rates of the encoder's top layer, of the reader's other parameters, of
+    the markers' layers and of their other parameters; a pair weighs `weight` in the loss.
     """
 
     share: float
     encoder: float
+    rate: float
     layers: float
     heads: float
     weight: float
+    last: int = 2
+    late: int = 0
 
 
-STAGES = (Stage(0.75, 6e-5, 1.5e-4, 5e-4, 1), Stage(0.85, 1e-4, 2e-4, 6e-4, 3))
+SLOW, FAST = Stage(0.85, 1e-4, 2e-4, 2e-4, 6e-4, 3), Stage(0.85, 3e-4, 4e-4, 3e-4, 8e-4, 3)
+LATE = Stage(0.4, 2e-4, 3e-4, 2.5e-4, 7e-4, 3, last=1, late=3)
+ROUNDS = ((Stage(0.75, 6e-5, 2e-4, 1.5e-4, 5e-4, 1),), (SLOW,), (SLOW, FAST), (LATE, LATE, LATE))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -389,12 +393,54 @@ class WholeLesson(nn.Module):
         return self.network.loss_in(context, [text.window for text in texts]) + self.stage.weight * marked
 
 
+def learn_together(
+    folder: Path,
+    rows: list[Row],
+    last: list[Row],
+    late: dict[Path, list[Row]],
+    pairs: dict[str, LabelledPairs],
+    options: argparse.Namespace,
+) -> Path:
+    """The tagger of a folder after all rounds: the folder of what the last one leaves."""
+    newest = [row for own in late.values() for row in own]
+    for number, stages in enumerate(ROUNDS):
+        before, folder = folder, options.out / f"together-{number}"
+        if (folder / "config.json").is_file():
+            continue
+        if any(stage.late for stage in stages):
+            pairs |= dict(gather_pairs(late, before, options.scorer))
+        taught = []
+        for at, stage in enumerate(stages):
+            tagger, seed = load(before), options.seed + 10 * number + at
+            assert isinstance(tagger, Tagger)
+            draw = random.Random(seed)
+            chosen = [row for row in rows if draw.random() < stage.share]
+            examples = make_examples([*chosen, *last * stage.last, *newest * stage.late], owners=True)
+            taught.append(
+                train_together(tagger, examples, pairs, stage, seed, options.out / f"checkpoints-{number}-{at}")
+            )
+        save_packed(average(taught), folder)
+    return folder
+
+
+def average(taggers: Sequence[Tagger]) -> Tagger:
+    """The first of some taggers, with the mean of the weights of all."""
+    network = copy.deepcopy(taggers[0].network)
+    states = [tagger.network.state_dict() for tagger in taggers]
+    mean = {
+        name: torch.stack([own[name] for own in states]).mean(0) if weight.is_floating_point() else weight
+        for name, weight in states[0].items()
+    }
+    network.load_state_dict(mean)
+    return replace(taggers[0], network=network)
+
+
 def train_together(
     tagger: Tagger, examples: Sequence[Example], pairs: dict[str, LabelledPairs], stage: Stage, seed: int, out: Path
 ) -> Tagger:
     """The tagger after a pass over those examples of which there are pairs."""
     assert isinstance(tagger.foundation, EncoderFoundation)
-    config = replace(tagger.config, warmup=0.06, epochs=1, batch_chars=1440)
+    config = replace(tagger.config, rate=stage.rate, warmup=0.06, epochs=1, batch_chars=1440)
     foundation = replace(tagger.foundation, tuning=replace(TUNING, rate=stage.encoder))
     encode = foundation.make_encoder(config)
     texts = [
