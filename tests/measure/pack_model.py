@@ -5,7 +5,8 @@ An annotation is a file of JSON lines, a review each: `id`, `text`, and all `tri
 the CSV file `--texts`. Scores rules, and both together, on reviews that the reader has not seen, and says for each rule
 how often the triplets are right in which the reader finds no pair. `--fit` fits the weights of both and the curves of
 confidence, chooses the limit by cross-validation, and writes all that into the model's folder. What chose them is no
-test of them.
+test of them. With `--alone` the rules find nothing, so what is fitted and scored is the reader; MODEL is then a folder
+of its own.
 """
 
 from __future__ import annotations
@@ -366,12 +367,22 @@ def recall(
 
 
 def measure(
-    folder: Path, domain: str, rows: Sequence[Row], scorer: Any, *, fit: bool, near: float, limit: float | None
+    folder: Path,
+    domain: str,
+    rows: Sequence[Row],
+    scorer: Any,
+    *,
+    fit: bool,
+    near: float,
+    limit: float | None,
+    alone: bool,
 ) -> None:
     """Print the scores of rules and of both; with `fit`, weigh them anew before, and write that down."""
     reader = make_reader(Recipe(folders=Folders(domain=domain)))
     own_reader = open_reader()
     reads, engine = read_all(rows, own_reader, reader), reader.engine
+    if alone:
+        reads = [replace(read, ruled=()) for read in reads]
     if fit:
         (combiner, limits), calibration = combine(scorer, engine, reads, near, limit), None
     else:
@@ -410,13 +421,15 @@ def main() -> None:
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--near", type=float, default=0.0, help="what one annotator missed counts as wrong: drop less")
     parser.add_argument("--limit", type=float, choices=HELDS, help="the limit, where other annotation chose it")
+    parser.add_argument("--alone", action="store_true", help="the reader without the rules")
     options = parser.parse_args()
     csv.field_size_limit(10**9)
     texts = read_texts(options.texts)
     rows = [row for path in options.annotations for row in read_annotation(path, texts)]
     torch.set_num_threads(1)
     scorer = load_scorer(options.scorer, options.scorer.parent)
-    measure(options.folder, options.domain, rows, scorer, fit=options.fit, near=options.near, limit=options.limit)
+    chosen = {name: getattr(options, name) for name in ("fit", "near", "limit", "alone")}
+    measure(options.folder, options.domain, rows, scorer, **chosen)
 
 
 if __name__ == "__main__":
