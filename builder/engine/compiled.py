@@ -151,7 +151,6 @@ GONE = {
     "function-words": "its kind is words now, with `units` and the classes JUDGED, PRAISING and PASSING",
     "list": "its kind is words now, with the classes GATHERING, PARTED, ABOVE_ALL and POINTING",
     "name": "its kind is term now, with a class of words for each list, such as LOOSE",
-    "pair-companion": "write a rule of kind refuse, whose TARGET is what goes with the thing",
     "pair-kind": "its clauses are read without it; leave the rule out",
     "pair-noun": "its kind is pair-pattern now, with TARGET_NOUN in place of TARGET",
     "pair-with": "its kind is pair-pattern now",

@@ -120,15 +120,20 @@ def is_thing(item: Constituent) -> bool:
 class Topic(NamedTuple):
     """What an earlier clause was about: the aspects last paired there (or merely named, if `named`).
 
-    `thing`: what they are, or belong to (外皮 to the dish named before it). `is_list`: their clause lists them and
-    holds nothing else (服務、環境，). `label`: a colon stands behind them.
+    `whole`: where those are attributes or parts (口感, 外皮), the dish or drink named before them. `is_list`: their
+    clause lists them and holds nothing else (服務、環境，). `label`: a colon stands behind them.
     """
 
     aspects: tuple[Constituent, ...]
     named: bool
-    thing: Constituent | None = None
+    whole: Constituent | None = None
     is_list: bool = False
     label: bool = False
+
+    @property
+    def thing(self) -> Constituent | None:
+        """The thing that it is, or that it belongs to."""
+        return self.aspects[-1] if is_thing(self.aspects[-1]) else self.whole
 
 
 class Earlier(NamedTuple):

@@ -214,6 +214,8 @@ def next_topic(
     paired = [item for item in paired if not words.holds("PASSING", item.word)]
     if not named and not paired:
         return topic and topic._replace(is_list=False)
+    if topic and not named and not label and len(topic.aspects) > 1 and paired[-1] in topic.aspects:
+        return topic._replace(named=False, is_list=False)
     if topic and named and _only_adds(clause, named, topic, words):
         return topic
     if topic and named and not paired:  # 沒有 太多 香料, 不 適合 煮 湯
@@ -224,8 +226,11 @@ def next_topic(
     last = paired[-1] if paired else _find_subject(clause, named, joining)
     aspects = add_coordinated(clause, (last,), words)
     is_list = len(aspects) > 1 and clause[0] is named[0] and all(item.symbol in _LISTING for item in clause)
-    things = [last] if is_thing(last) else [item for item in named if item.start < last.start and is_thing(item)]
-    return Topic(aspects, not paired, things[-1] if things else topic and topic.thing, is_list, label)
+    if is_thing(last):
+        return Topic(aspects, not paired, None, is_list, label)
+    things = [item for item in named if item.start < last.start and is_thing(item)]
+    before = topic and topic.thing
+    return Topic(aspects, not paired, things[-1] if things else before, is_list, label)
 
 
 def _only_adds(clause: Sequence[Constituent], named: Sequence[Constituent], topic: Topic, words: EngineClasses) -> bool:

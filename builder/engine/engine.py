@@ -261,7 +261,8 @@ class Engine:
                 return None
             if pairing is None or weighed[0].aspect is not pairing.aspects[0]:
                 pairing = AspectChoice((weighed[0].aspect,), "the best of all candidates", decision.name)
-            pairing, clause = pairing._replace(weighed=weighed), weighed[0].clause
+                clause = weighed[0].clause
+            pairing = pairing._replace(weighed=weighed)
         return pairing and pairing._replace(aspects=self._share(scene, pairing.aspects, clause))
 
     def _single_out(

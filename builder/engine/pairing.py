@@ -30,7 +30,7 @@ from builder.engine.constituents import (
     is_thing,
 )
 from builder.engine.params import compile_pairs, read_params
-from builder.engine.symbols import ASPECT, OPINION, OTHER, compile_pattern, spell_symbols, symbol_set
+from builder.engine.symbols import ASPECT, BLOCKED, OPINION, OTHER, compile_pattern, spell_symbols, symbol_set
 from builder.language.lexicon.rules import Rule
 
 # ---- Paths in the dependency tree
@@ -298,12 +298,14 @@ def pair_carried(rule: Rule) -> Pairer:
     is_barred, is_read = compile_pairs(params.never), compile_pairs(params.only or ("",))
 
     def has_subject(scene: Scene, category: str) -> bool:
-        others = frozenset() if category.startswith(params.felt) else params.others
+        symbols = scene.symbols[: scene.at]
+        if not blockers.isdisjoint(symbols):
+            return True
         after = scene.items[scene.at + 1 : scene.at + 2]
         if after and after[0].symbol in before and after[0].word != "到":
             return True
-        before_it = scene.items[: scene.at]
-        return any(item.symbol in blockers or item.word in others for item in before_it)
+        others = BLOCKED in symbols and not category.startswith(params.felt)
+        return others and any(item.word in params.others for item in scene.items[: scene.at])
 
     def find(scene: Scene) -> AspectChoice | None:
         topic = scene.topic
@@ -332,9 +334,32 @@ def _find_whole(topic: Topic, tokens: Sequence[Token]) -> AspectChoice:
     owner = _cut_to_owner(topic.aspects[0], tokens)
     if owner and topic.aspects[0].own_term.role in {*ATTRIBUTES, "price"} and len(topic.aspects) == 1:
         return AspectChoice((owner,), "owner of an earlier attribute")
-    if topic.thing is not None and topic.thing not in topic.aspects:
-        return AspectChoice((topic.thing,), "thing of an earlier clause")
+    if topic.whole is not None:
+        return AspectChoice((topic.whole,), "thing of an earlier clause")
     return AspectChoice(topic.aspects, "topic of an earlier clause")
+
+
+@dataclass(frozen=True, slots=True)
+class ThingOfCompanion:
+    """The thing of an earlier clause, where this one only adds a companion to it: 松阪豬很脆，配上玫瑰鹽很讚.
+
+    `words`: those right before an aspect that goes with a thing named earlier (配上, 沾); `categories`: opinions of the
+    whole.
+    """
+
+    words: frozenset[str]
+    categories: tuple[str, ...]
+
+    def __call__(self, scene: Scene) -> AspectChoice | None:
+        first, category = scene.symbols.find(ASPECT, 0, scene.at), scene.opinion.own_phrase.entry.category
+        if scene.topic is None or first < 1 or not category.startswith(self.categories):
+            return None
+        if OPINION in scene.symbols[: scene.at] or scene.symbols.count(ASPECT, 0, scene.at) > 1:
+            return None
+        thing = scene.topic.thing
+        if thing is None or scene.items[first - 1].word not in self.words:
+            return None
+        return AspectChoice((thing,), f"what {scene.items[first].word} goes with")
 
 
 def _is_foreign(foreign: Mapping[str, tuple[str, ...]], opinion: Constituent, aspect: Constituent) -> bool:
@@ -358,6 +383,7 @@ def _cut_to_owner(item: Constituent, tokens: Sequence[Token]) -> Constituent | N
 KINDS: Mapping[str, Callable[[Rule], Pairer]] = {
     "pair-pattern": pair_by_pattern,
     "pair-back": partial(read_params, declared=ThingOfAttribute),
+    "pair-companion": partial(read_params, declared=ThingOfCompanion),
     "pair-path": partial(read_params, declared=ShortestPath),
     "pair-sentence": partial(read_params, declared=NearestInSentence),
     "pair-carry": pair_carried,
