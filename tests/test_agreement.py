@@ -29,7 +29,7 @@ REJECTED: Placed = "rejected", 0.0
 TEXT = "湯頭很香，麵條難吃"
 SOUP = triplet(TEXT, (0, 2), [(2, 4)], "POS")
 NOODLE = triplet(TEXT, (5, 7), [(7, 9)], "NEG")
-WRONG = triplet(TEXT, (0, 2), [(7, 9)], "NEG")
+WRONG = replace(triplet(TEXT, (0, 2), [(7, 9)], "NEG"), rules=("subject",))
 DISH = "三色豆花很綿密，三色豆花便宜"
 SHORT, LONG = (triplet(DISH, (start, 4), [(5, 7)], "POS") for start in (2, 0))
 
@@ -108,6 +108,8 @@ def test_an_unsure_rule_triplet_goes_where_a_sure_proposal_says_the_same_of_anot
     assert WRONG in merged([WRONG], [unsure], [sure(SOUP, 0.9)], LIMITS), "another opinion"
     for stays in (SPARED, likelier):
         assert WRONG in merged([WRONG], [stays], [sure(NOODLE, 0.9)], LIMITS)
+    for spared in (replace(WRONG, polarity="NEU"), replace(WRONG, rules=("of-no-judge",))):
+        assert spared in merged([spared], [unsure], [sure(NOODLE, 0.9)], LIMITS)
 
 
 class Weigher:

@@ -93,23 +93,26 @@ def merged(
     rules: Sequence[Triplet], placed: Sequence[Placed], proposals: Sequence[Proposal], limits: TrustLimits
 ) -> tuple[Triplet, ...]:
     """What the two views hold together, in text order: the rule triplets that stay, and what the model adds. One that
-    the judge finds less likely than a proposal must be goes where such a proposal says the same of another aspect.
+    the judge may drop and finds less likely than a proposal must be goes where such a proposal says the same of another
+    aspect.
     """
-    sure = [own for chance, own in proposals if own.source != "rules" and chance >= limits.limit]
+    sure = settle([own for chance, own in proposals if own.source != "rules" and chance >= limits.limit])
     kept = [
         triplet
         for triplet, (standing, score) in zip(rules, placed, strict=True)
-        if standing == "spared"
-        or (standing == "shared" and (score >= limits.limit or not any(_moves(own, triplet) for own in sure)))
+        if standing != "rejected" and (score >= limits.limit or not _gives_way(triplet, sure, limits))
     ]
     kept = reshaped(kept, proposals)
     return tuple(sorted(kept + fresh(kept, proposals, limits), key=in_place))
 
 
-def _moves(proposed: Triplet, triplet: Triplet) -> bool:
-    """Whether a proposal says of another aspect what a triplet says."""
-    same_opinion = overlap(proposed.opinion_full, triplet.opinion_full)
-    return same_opinion and not overlap(proposed.aspect_full, triplet.aspect_full)
+def _gives_way(triplet: Triplet, sure: Sequence[Triplet], limits: TrustLimits) -> bool:
+    """Whether the judge may drop a triplet, and one of the sure proposals says of another aspect what it says."""
+    may_go = limits.place(0.0, triplet.rule or "", triplet.polarity) == "rejected"
+    return may_go and any(
+        overlap(own.opinion_full, triplet.opinion_full) and not overlap(own.aspect_full, triplet.aspect_full)
+        for own in sure
+    )
 
 
 def held(
