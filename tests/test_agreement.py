@@ -106,10 +106,10 @@ def test_an_unsure_rule_triplet_goes_where_a_sure_proposal_says_the_same_of_anot
     assert merged([WRONG], [unsure], [sure(NOODLE, LIMIT)], LIMITS) == (sure(NOODLE, LIMIT)[1],)
     assert merged([WRONG], [unsure], [sure(NOODLE, LIMIT - 0.01)], LIMITS) == (WRONG,)
     assert WRONG in merged([WRONG], [unsure], [sure(SOUP, 0.9)], LIMITS), "another opinion"
-    for stays in (SPARED, likelier):
-        assert WRONG in merged([WRONG], [stays], [sure(NOODLE, 0.9)], LIMITS)
+    assert WRONG in merged([WRONG], [likelier], [sure(NOODLE, 0.9)], LIMITS)
     for spared in (replace(WRONG, polarity="NEU"), replace(WRONG, rules=("of-no-judge",))):
-        assert spared in merged([spared], [unsure], [sure(NOODLE, 0.9)], LIMITS)
+        for placed in (SPARED, unsure):
+            assert spared in merged([spared], [placed], [sure(NOODLE, 0.9)], LIMITS), "one that no judge may drop"
 
 
 class Weigher:
