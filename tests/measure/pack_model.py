@@ -51,8 +51,6 @@ UNJUDGED = ("absent-object", "left-out-object", "mistaken-object")
 """Rules of what is missing, left out or mistaken. Annotators label few such triplets, so the reader knows none; where
 raw reviews were read, most of those that it dropped were right.
 """
-DROPPED = 2 / 3
-"""Of the limit, the share below which a rule's triplet goes: where two annotators labelled, more of them are right."""
 STEPS = 12
 """Knots of a curve."""
 BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -212,25 +210,19 @@ def fit_combiner(scorer: Any, reads: Sequence[ReadReview]) -> Combiner:
 
 
 def combine(
-    scorer: Any, engine: RuleEngine, reads: Sequence[ReadReview], near: float, limit: float | None
+    scorer: Any, engine: RuleEngine, reads: Sequence[ReadReview], dropped: float, limit: float | None
 ) -> tuple[Combiner, TrustLimits]:
-    """A combiner, and the limit with the best F1 on reviews that it was not fitted on, of those that are as good but
-    for `near` points the lowest; or the `limit` that is given.
-    """
+    """A combiner, and the limit with the best F1 on reviews that it was not fitted on, or the `limit` that is given."""
     crossed = list[ReadReview]()
     for fold in range(FOLDS):
         combiner = fit_combiner(scorer, [read for i, read in enumerate(reads) if i % FOLDS != fold])
         crossed += weigh_all(reads[fold::FOLDS], combiner)
     judged = tuple(sorted({t.rule or "" for read in reads for t in read.ruled} - set(UNJUDGED)))
-    tried = [TrustLimits(limit, round(DROPPED * limit, 4), judged) for limit in HELDS]
+    tried = [TrustLimits(limit, round(dropped * limit, 4), judged) for limit in HELDS]
     scores = [score_limits(scorer, engine, crossed, limits)[2] for limits in tried]
     print("limits:", *(f"{limits.limit} {f1:.2f}" for limits, f1 in zip(tried, scores, strict=True)), flush=True)
-    lowest = next(
-        limits
-        for limits, f1 in zip(tried, scores, strict=True)
-        if (f1 >= max(scores) - near if limit is None else limits.limit == limit)
-    )
-    return fit_combiner(scorer, reads), lowest
+    chosen = HELDS.index(limit) if limit else int(np.argmax(scores))
+    return fit_combiner(scorer, reads), tried[chosen]
 
 
 def hold(engine: RuleEngine, read: ReadReview, limits: TrustLimits) -> list[tuple[Standing, float, Triplet]]:
@@ -373,7 +365,7 @@ def measure(
     scorer: Any,
     *,
     fit: bool,
-    near: float,
+    dropped: float,
     limit: float | None,
     alone: bool,
 ) -> None:
@@ -384,7 +376,7 @@ def measure(
     if alone:
         reads = [replace(read, ruled=()) for read in reads]
     if fit:
-        (combiner, limits), calibration = combine(scorer, engine, reads, near, limit), None
+        (combiner, limits), calibration = combine(scorer, engine, reads, dropped, limit), None
     else:
         model = open_model(folder)
         combiner, limits, calibration = model.combiner, model.limits, model.calibration
@@ -419,7 +411,7 @@ def main() -> None:
     parser.add_argument("--domain", default="restaurant")
     parser.add_argument("--scorer", type=Path, required=True)
     parser.add_argument("--fit", action="store_true")
-    parser.add_argument("--near", type=float, default=0.0, help="what one annotator missed counts as wrong: drop less")
+    parser.add_argument("--dropped", type=float, default=2 / 3, help="of the limit, below which a rule's triplet goes")
     parser.add_argument("--limit", type=float, choices=HELDS, help="the limit, where other annotation chose it")
     parser.add_argument("--alone", action="store_true", help="the reader without the rules")
     options = parser.parse_args()
@@ -428,7 +420,7 @@ def main() -> None:
     rows = [row for path in options.annotations for row in read_annotation(path, texts)]
     torch.set_num_threads(1)
     scorer = load_scorer(options.scorer, options.scorer.parent)
-    chosen = {name: getattr(options, name) for name in ("fit", "near", "limit", "alone")}
+    chosen = {name: getattr(options, name) for name in ("fit", "dropped", "limit", "alone")}
     measure(options.folder, options.domain, rows, scorer, **chosen)
 
 
