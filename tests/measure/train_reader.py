@@ -127,7 +127,7 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("annotations", type=Path, nargs="+")
     parser.add_argument("--last", type=Path, nargs="+", required=True)
-    parser.add_argument("--late", type=Path, nargs="*", default=[])
+    parser.add_argument("--late", type=Path, nargs="+", required=True)
     parser.add_argument("--texts", type=Path)
     parser.add_argument("--scorer", type=Path, required=True)
     parser.add_argument("--layers", type=int, default=12)
@@ -164,7 +164,8 @@ def main() -> None:
         checkpoints = options.out / "checkpoints-markers"
         save_packed(train_markers(tagger, marked, options.threads, options.seed, checkpoints), third)
     late = {path: read_annotation(path, texts) for path in options.late}
-    shutil.copytree(learn_together(third, rows, last, late, dict(marked), options), options.out / "reader")
+    taught = learn_together(third, rows, last, late, dict(marked), options)
+    shutil.copytree(taught, options.out / "reader", dirs_exist_ok=True)
 
 
 # ---- Markers
