@@ -14,6 +14,8 @@ from test_export import triplet as made
 from test_store import new
 
 from builder.core.records import Triplet, Verdict
+from builder.models.combiner import merged
+from builder.models.trust import Placed, TrustLimits
 from builder.pages.plain_story import tell_story
 from builder.pipeline import outcome
 from builder.store import db, drops, pool_labels, queries, released, report, reviews, runs, triplets
@@ -56,8 +58,10 @@ class Filled:
         runs.set_release(self.connection, "1.0.0", "out/v1.0.0", "digest")
         runs.finish(self.connection, "release", "k", {}, 1.0)
 
-    def drop(self, variant: str = "E", last: int = 0, limit: float | None = 0.15) -> dict[int, tuple[object, ...]]:
-        found = list(drops.find_drops(self.connection, drops.Selection(variant, last, limit, 0.5)))
+    def drop(
+        self, variant: str = "E", last: int = 0, limit: float | None = 0.15, sure: float | None = 0.45
+    ) -> dict[int, tuple[object, ...]]:
+        found = list(drops.find_drops(self.connection, drops.Selection(variant, last, limit, sure, 0.5)))
         reviews.reject_stored(self.connection, drops.STAGE, found)
         return {row.triplet or 0: (row.reason, row.judge, row.score, row.score_limit) for row in found}
 
@@ -159,10 +163,36 @@ def test_variants_of_the_paper_say_what_their_judge_and_their_rounds_left_out(fi
     test = filled.judged(2, [(CAKE, "NX", 0.1), (SOY, "YY", 0.8)])
     triplets.set_training(filled.connection, "C", 1, [ids[CAKE]])
     filled.release([ids[CAKE], test[SOY]])
-    found = filled.drop("C", 1, None)
+    found = filled.drop("C", 1, None, None)
     assert {i: reason for i, (reason, *_) in found.items()} == {
         ids[SCENT]: "judged_no_pair", late: "unsure", test[CAKE]: "judged_no_pair",
     }  # fmt: skip
+
+
+def test_what_gives_way_to_a_surer_triplet_of_another_aspect_says_so_with_score_and_limit(filled: Filled) -> None:
+    ids = filled.judged(1, [(CAKE, None, 0.3), (LIGHT_GOOD, "YY", 0.9)])
+    skin = replace(made(TEXT, (3, 4), ((4, 5),), (4, 5)), source="model")
+    placed: list[Placed] = [("shared", 0.3), ("shared", 0.9)]
+    held = merged([CAKE, LIGHT_GOOD], placed, [(0.8, skin)], TrustLimits(0.45, 0.15, ("subject",)))
+    assert held == (skin, LIGHT_GOOD)
+    kept = filled.hold("E0", 1, held)
+    triplets.judge(filled.connection, filled.judge, [(kept[0], "YY", 0.8)])
+    filled.release(kept)
+    assert filled.drop() == {ids[CAKE]: ("outweighed", "discriminator", 0.3, 0.45)}
+    told = tell_story(filled.connection, str(ids[CAKE]), {})
+    assert "outweighed: the judge is surer of (皮, 薄), " in told
+    assert "; discriminator gives it 0.300 (abstains), below its limit of 0.45" in told
+
+
+def test_what_is_said_twice_of_one_mention_became_one_and_of_another_did_not(filled: Filled) -> None:
+    text = "豆漿濃很濃，紅茶濃"
+    reviews.insert(filled.connection, [new("k4", text, 4)])
+    reviews.set_splits(filled.connection, [("train", 4)])
+    first, again = made(text, (0, 2), ((2, 3),), (2, 3)), made(text, (0, 2), ((4, 5),), (3, 5))
+    other = made(text, (6, 8), ((8, 9),), (8, 9))
+    ids = filled.judged(4, [(one, "YY", 0.9) for one in (first, again, other)])
+    filled.release(filled.hold("E0", 4, [first]))
+    assert {i: reason for i, (reason, *_) in filled.drop().items()} == {ids[again]: "duplicate", ids[other]: "not_held"}
 
 
 def test_a_review_that_was_labelled_drops_what_its_labels_do_not_say(filled: Filled) -> None:

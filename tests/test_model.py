@@ -450,6 +450,18 @@ def test_no_aspect_is_interrupted_and_an_opinion_only_behind_a_near_negator() ->
     assert is_torn("不是肉排骨多了", [(0, 1), (2, 3), (4, 6)], OPINION)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "torn"),
+    [
+        *((first, "好", False) for first in ("並不", "從不", "從未", "絕非", "毫無", "完全沒", "談不上", "沒有", "不")),
+        *((first, "好吃", True) for first in ("非常", "不錯", "無敵", "無比", "完全", "並", "從", "比不上")),
+    ],
+)
+def test_a_core_in_two_parts_begins_with_a_whole_negator(first: str, second: str, torn: bool) -> None:
+    text = f"{first}那麼{second}"
+    assert is_torn(text, [(0, len(first)), (len(first) + 2, len(text))], OPINION) is torn
+
+
 @pytest.mark.parametrize("layer", [ASPECT, OPINION])
 def test_the_core_of_what_is_torn_is_the_whole_phrase(
     layer: int, tagger: Tagger, monkeypatch: pytest.MonkeyPatch

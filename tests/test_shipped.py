@@ -30,7 +30,7 @@ from builder.models.saved import load
 from builder.models.shipped import copy_model, load_model, open_model, open_reader, reader_digest
 from builder.models.tagger import Tagger
 from builder.models.text_reading import place_of
-from builder.models.trust import Calibration, Curve, TrustLimits, load_calibration, to_kept
+from builder.models.trust import STANDINGS, Calibration, Curve, TrustLimits, load_calibration, read_calibration, to_kept
 from builder.store import db, runs, triplets
 from builder.store import reviews as stored
 
@@ -95,6 +95,28 @@ def test_a_pack_may_change_one_number_of_a_shipped_domain(tmp_path: Path) -> Non
         ({"over": "restaurant", "limits": {"dropped": math.nan}}, "a limit is no number: .*nan; correct"),
         ({"over": "restaurant", "calibration": {"curves": {"shared": [[0.5, math.inf]]}}}, "or one that is no number"),
         ({"over": "restaurant", "calibration": {"curves": {"shared": []}}}, "a curve has no knots"),
+        (
+            {"over": "restaurant", "calibration": {"curves": {"shared": [[0.2, 0.5], [0.5, 1.5]]}}},
+            "a curve has a chance outside 0 to 1: 1.5; correct",
+        ),
+        (
+            {"over": "restaurant", "calibration": {"curves": {"shared": [[0.0, -0.1]]}}},
+            "a curve has a chance outside 0 to 1: -0.1",
+        ),
+        (
+            {"over": "restaurant", "calibration": {"curves": {"shared": [[0.5, 0.6], [0.2, 0.9]]}}},
+            "the knots of a curve do not rise: .*0.5, 0.6.*0.2, 0.9",
+        ),
+        (
+            {"over": "restaurant", "calibration": {"curves": {"shared": [[0.2, 0.6], [0.2, 0.9]]}}},
+            "the knots of a curve do not rise",
+        ),
+        (
+            {"over": "restaurant", "calibration": {"curves": {"shared": [[0.2, 0.6], [0.5, 0.4]]}}},
+            "the knots of a curve do not rise",
+        ),
+        ({"over": "restaurant", "limits": {"judged": "subject"}}, "'judged' is no list of rules: 'subject'; correct"),
+        ({"over": "restaurant", "limits": {"judged": ["subject", 7]}}, "'judged' is no list of rules: .*7"),
         ({"over": "restaurant", "calibration": {"curve": {}}}, "unknown keys in calibration: curve"),
         ({"over": "restaurants"}, "'restaurants' is no shipped domain"),
         ({"over": ["restaurant"]}, "is no shipped domain"),
@@ -104,6 +126,12 @@ def test_a_change_that_no_model_knows_is_an_error(content: object, fault: str, t
     (tmp_path / "judge.json").write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(BuilderError, match=fault):
         open_model(tmp_path)
+
+
+def test_each_limit_is_a_number_by_itself_and_a_curve_may_be_level() -> None:
+    assert TrustLimits.read({"limit": 1e308, "dropped": 1e308, "judged": ["subject"]}).judged == ("subject",)
+    curves = {standing: [[0.2, 0.6], [0.5, 0.6]] for standing in STANDINGS}
+    assert read_calibration({"curves": curves, "source": "a test"}).rate("model", 0.3) == 0.6
 
 
 def test_limits_that_were_measured_with_another_reader_are_refused(pack: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ pieces of whole sentences that overlap.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -34,8 +35,8 @@ TABLE_SIZE = 64
 """Numbers by which the span table knows where a span begins and ends."""
 LONGEST_GAP = 6
 """Characters that a negator and what it denies may lie apart: parts of two opinions are joined over more."""
-NEGATING = frozenset("不沒無未非")
-"""How negators of a core in two parts begin (不鹹 of 不會太鹹)."""
+NEGATING = re.compile("[並毫絕從]?(?:不(?!錯)|沒|無(?![敵比])|未|非(?!常))|完全[不沒無]|談不上")
+"""How negators of a core in two parts begin (不鹹 of 不會太鹹), in traditional script: words of praise begin alike."""
 Proposal = tuple[float, Triplet]
 Place = tuple[Span, Span]
 """The stretches of an aspect and of an opinion."""
@@ -232,7 +233,8 @@ def is_torn(text: str, parts: Sequence[Span], layer: int) -> bool:
     """
     if len(parts) == 1:
         return False
-    denied = layer != ASPECT and len(parts) == 2 and text[parts[0][0]] in NEGATING
+    start, end = parts[0]
+    denied = layer != ASPECT and len(parts) == 2 and NEGATING.match(text[start:end])
     return not denied or parts[1][0] - parts[0][1] > LONGEST_GAP
 
 

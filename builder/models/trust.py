@@ -13,6 +13,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -45,11 +46,13 @@ class TrustLimits:
     @classmethod
     def read(cls, kept: Mapping[str, Any]) -> TrustLimits:
         """Limits from what a file holds of them; KeyError, TypeError or ValueError where it holds none."""
-        limit = float(kept["limit"])
-        read = cls(limit, float(kept.get("dropped", limit)), tuple(map(str, kept["judged"])))
-        if not math.isfinite(read.limit + read.dropped):
-            raise ValueError(f"a limit is no number: {read.limit}, {read.dropped}")
-        return read
+        limit, judged = float(kept["limit"]), kept["judged"]
+        dropped = float(kept.get("dropped", limit))
+        if not (math.isfinite(limit) and math.isfinite(dropped)):
+            raise ValueError(f"a limit is no number: {limit}, {dropped}")
+        if not isinstance(judged, list) or not all(isinstance(rule, str) for rule in judged):
+            raise ValueError(f"'judged' is no list of rules: {judged!r}")
+        return cls(limit, dropped, tuple(judged))
 
     @property
     def least(self) -> float:
@@ -184,10 +187,14 @@ def read_calibration(kept: Mapping[str, Any]) -> Calibration:
     source = str(kept["source"])
 
     def read_curve(knots: Sequence[tuple[float, float]]) -> Curve:
-        curve = Curve(tuple((float(score), float(chance)) for score, chance in knots), source)
-        if not curve.knots or not all(math.isfinite(score + chance) for score, chance in curve.knots):
+        read = tuple((float(score), float(chance)) for score, chance in knots)
+        if not read or not all(map(math.isfinite, chain(*read))):
             raise ValueError("a curve has no knots, or one that is no number")
-        return curve
+        if wrong := [chance for _, chance in read if not 0 <= chance <= 1]:
+            raise ValueError(f"a curve has a chance outside 0 to 1: {wrong[0]}")
+        if fallen := [pair for pair in pairwise(read) if pair[0][0] >= pair[1][0] or pair[0][1] > pair[1][1]]:
+            raise ValueError(f"the knots of a curve do not rise: {fallen[0]}")
+        return Curve(read, source)
 
     return Calibration({standing: read_curve(kept["curves"][standing]) for standing in STANDINGS}, source)
 

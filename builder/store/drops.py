@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from builder.core.edges import clashes
+from builder.core.edges import clashes, overlap
 from builder.core.records import Triplet
 from builder.store import triplets
 from builder.store.reviews import Rejection
@@ -27,12 +27,14 @@ STAGE = "self_train"
 @dataclass(frozen=True, slots=True)
 class Selection:
     """How the triplets of a release were chosen: by a variant and its last round, by the score below which the
-    judge drops (None: it drops nothing by its score), and by the confidence that predictions of models needed.
+    judge drops and that from which it is sure (None: it decides nothing by its score), and by the confidence that
+    predictions of models needed.
     """
 
     variant: str
     last: int
     drop: float | None
+    sure: float | None
     confidence: float
 
     @property
@@ -83,6 +85,8 @@ LEFT JOIN verdicts v ON v.triplet = t.id LEFT JOIN sources j ON j.id = v.source
 WHERE t.review IN (SELECT id >> {triplets.BITS} FROM lost) ORDER BY t.id"""
 _OWN = 10
 """Columns of a triplet, which come first."""
+_JUDGED = ("judged_no_pair", "judged_polarity", "unsure", "replaced", "outweighed")
+"""Reasons with which the judge's score is told."""
 
 
 def find_drops(connection: sqlite3.Connection, selection: Selection) -> Iterator[Rejection]:
@@ -109,9 +113,11 @@ def _candidate(row: Sequence[Any]) -> _Candidate:
 def _reject(candidate: _Candidate, kept: Sequence[_Candidate], review: int, selection: Selection) -> Rejection:
     reason, detail = _explain(candidate, kept, selection)
     rejection = Rejection(candidate.item, reason, detail, review, candidate.id)
-    if reason not in ("judged_no_pair", "judged_polarity", "unsure", "replaced") or candidate.score is None:
+    if reason not in _JUDGED or candidate.score is None:
         return rejection
-    limit = selection.drop if selection.drop is not None and candidate.score < selection.drop else None
+    limit = selection.sure if reason == "outweighed" else selection.drop
+    if limit is not None and candidate.score >= limit:
+        limit = None
     detail += f"; {candidate.judge} gives it {candidate.score:.3f} ({candidate.label or 'abstains'})"
     detail += f", below its limit of {limit:.3g}" if limit is not None else ""
     return rejection._replace(detail=detail, judge=candidate.judge, score=candidate.score, score_limit=limit)
@@ -134,11 +140,28 @@ def _explain(candidate: _Candidate, kept: Sequence[_Candidate], selection: Selec
     if candidate.label == "YN":
         return "judged_polarity", "the polarity is doubted"
     triplet = candidate.triplet
+    surer = next((other for other in kept if _outweighs(other, candidate, selection)), None)
+    if surer is not None:
+        words = f"{surer.triplet.aspect.text}, {surer.triplet.opinion.text}"
+        return "outweighed", f"the judge is surer of ({words}), {surer.item}"
     for other in (one.triplet for one in kept if one.triplet.opinion.text == triplet.opinion.text):
-        again = selection.variant == "E" or other.opinion == triplet.opinion  # what E holds of one mention it says once
+        same_aspect = overlap(other.aspect_full, triplet.aspect_full)
+        # what E holds of one mention it says once
+        again = same_aspect if selection.variant == "E" else other.opinion == triplet.opinion
         if again and "rules" in candidate.by and other.polarity == triplet.polarity:
             return "duplicate", f"with other words it became one with ({other.aspect.text}, {other.opinion.text})"
     return _explain_unjudged(candidate, selection)
+
+
+def _outweighs(other: _Candidate, candidate: _Candidate, selection: Selection) -> bool:
+    """Whether the judge is sure of a released triplet that says of another aspect what a less sure one of the rules
+    says; only variant E drops by that.
+    """
+    if selection.sure is None or candidate.score is None or other.score is None or "rules" not in candidate.by:
+        return False
+    surer = other.score >= selection.sure > candidate.score
+    same_opinion = overlap(other.triplet.opinion_full, candidate.triplet.opinion_full)
+    return surer and same_opinion and not overlap(other.triplet.aspect_full, candidate.triplet.aspect_full)
 
 
 def _is_proposed(candidate: _Candidate, selection: Selection) -> bool:

@@ -71,8 +71,8 @@ def _selection(context: Context) -> drops.Selection:
     variant, last = train_source(context)
     heeded = variant == "E" and judging.has_shipped_judge(context)
     limits = judging.read_limits(context) if heeded else None
-    drop = limits.dropped if limits else None
-    return drops.Selection(variant, last, drop, context.config.self_train.confidence)
+    drop, sure = (limits.dropped, limits.limit) if limits else (None, None)
+    return drops.Selection(variant, last, drop, sure, context.config.self_train.confidence)
 
 
 def _refuse_nothing(facts: Facts) -> None:
