@@ -326,7 +326,7 @@ def test_two_different_labels_of_a_candidate_in_one_sheet_are_refused(labelled: 
 
     workdir, file = edited(tmp_path, labelled, edit)
     (fault,) = import_labels(workdir, None, file, "amy").faults
-    assert "has another label at sheet.csv row" in str(fault)
+    assert "has another label at sheet.csv line" in str(fault)
 
 
 IN_RIGHT = {"aspect": "", "opinion": "", "polarity": "", "right_aspect": "餐點@10-12", "right_opinion": "送得快"}
