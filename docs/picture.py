@@ -22,7 +22,7 @@ STYLE = """
 font: 24px 'Noto Sans TC', 'PingFang TC', 'Microsoft JhengHei', sans-serif }
   .name { font: 15px 'Noto Sans TC', 'PingFang TC', 'Microsoft JhengHei', sans-serif; text-anchor: middle }
   .aspect { fill: #e4e9f1 } .POS { --c: #18794a; --b: #d7f0e0 } .NEG { --c: #b8382a; \
---b: #fbdcd6 } .NEU { --c: #84742f; --b: #efe8c8 }
+--b: #fbe5e1 } .NEU { --c: #766730; --b: #efe8c8 }
   .opinion { fill: var(--b) } .link { fill: none; stroke: var(--c); stroke-width: 2 } .line { stroke: var(--c); \
 stroke-width: 3 } .name { fill: var(--c) }
   @media (prefers-color-scheme: dark) {

@@ -193,6 +193,10 @@ for given in {}, {"GOMP_SPINCOUNT": "5"}, {"OMP_WAIT_POLICY": "ACTIVE"}:
             ["release", "--because", "new"],
             "builder: stopped; nothing half made is left, the same command goes on",
         ),
+        (
+            ["words", "domain", "start", "pond", "x.csv"],
+            "builder: stopped; what was answered is kept, the same command goes on",
+        ),
         (["score", "--gold", "x"], "builder: stopped"),
     ],
 )

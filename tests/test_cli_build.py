@@ -83,6 +83,8 @@ def test_columns_that_nothing_takes_are_named_with_the_options_that_would(tmp_pa
     numbered = write(tmp_path, ",text\n7,湯很好喝\n9,飯很香\n")
     line = next(line for line in preview(numbered, resolve().config).lines() if "unused" in line)
     assert line.startswith("  unused  a column without a name; --id-column")
+    nameless = write(tmp_path, ",評分\n湯很好喝而且服務很親切,3\n")
+    assert preview(nameless, resolve().config).unused == (), "the reviews are in the column without a name"
     joined = write(tmp_path, "id,text,id\n7,湯很好喝,9\n")
     assert preview(joined, resolve().config).unused == ("id",), "the second of two columns of a name"
 
@@ -95,7 +97,12 @@ def test_a_place_column_is_named_and_nothing_is_said_of_masking(tmp_path: Path) 
     assert "  place   ← 店名" in list(grouped.lines()), "who groups by it need not be told"
     nameless = preview(write(tmp_path, "店名,text\n,湯很好喝\n"), resolve().config)
     (line,) = [line for line in nameless.lines() if "place" in line]
-    assert line == "  place   ← 店名 (empty in the rows read: names of places will NOT be masked)"
+    empty = "empty in the rows read: names of places will NOT be masked; --place-column names another"
+    assert line == f"  place   ← 店名 ({empty})"
+    kept = preview(tmp_path / "in.csv", resolve(options={"input.keep_columns": ("店名",)}).config)
+    assert empty in "\n".join(kept.lines()) and "[店名]" not in "\n".join(kept.lines())
+    unusable = preview(write(tmp_path, "店名,text\n鼎香園,\n"), resolve().config)
+    assert unusable.unusable and "empty in the rows read" not in "\n".join(unusable.lines())
 
 
 def test_the_rows_of_a_large_file_are_estimated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -565,6 +565,24 @@ def test_a_domain_starts_with_labels_by_one_command(tmp_path: Path, monkeypatch:
     assert told.count("\n    ") == 5 and " POS" in command("start", "pond", path, "--no-page", "--label", 20)
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("../pond", "'../pond' is no name for a domain; use small Latin letters"),
+        (".pond", "'.pond' is no name for a domain; use small Latin letters"),
+        ("hotels", "'hotels' is a domain that comes with builder; choose another name: my-hotels"),
+    ],
+)
+def test_a_domain_does_not_start_with_a_path_or_a_shipped_name(
+    name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        command("start", name, tmp_path / "pond.csv", "--no-page")
+    assert [path.name for path in tmp_path.rglob("*")] == ["here"]
+
+
 def test_reviews_without_a_new_word_say_so(tmp_path: Path) -> None:
     path = tmp_path / "reviews.csv"
     path.write_text("text\n房間很乾淨\n房間很乾淨\n", encoding="utf-8")
@@ -700,6 +718,12 @@ def test_a_row_that_is_broken_names_its_cell(row: str, fault: str, tmp_path: Pat
         command("accept", tmp_path / "stay")
 
 
+def test_a_broken_row_is_named_by_its_line_below_a_cell_with_a_line_break(tmp_path: Path) -> None:
+    write_rows(tmp_path / "stay", 'opinion;療癒;POS;;;;"湯\n好喝";;', "opinion;香;good;;;;;;")
+    with pytest.raises(ResourceError, match=re.escape("candidates.csv:4: 'good' in the column meaning")):
+        command("accept", tmp_path / "stay")
+
+
 def test_a_check_says_what_the_pack_adds_and_lists_no_word_of_one_review_or_of_a_triplet(tmp_path: Path) -> None:
     write_rows(tmp_path / "stay", "aspect;珊瑚缸;stay.tank;;;;;;thing")
     command("accept", tmp_path / "stay")
@@ -752,6 +776,12 @@ def test_the_tables_of_a_pack_are_checked_like_the_others(tmp_path: Path, here: 
     ran = here("lexicon", "check", "--domain", tmp_path / "stay")
     (fault,) = ran.out.splitlines()  # what the core's words lack is no fault of the pack
     assert "no class begins with 'plaec'" in fault and ran.code == 0
+    own = tmp_path / "w" / "lexicon" / "aspects"
+    own.mkdir(parents=True)
+    (own / "more.tsv").write_text("word\tclass\n月光粥\tfood.dream\n", encoding="utf-8")
+    ran = here("lexicon", "check", "--domain", tmp_path / "stay", "--workdir", tmp_path / "w")
+    assert "'plaec'" in ran.out and "unknown-kind\t月光粥" in ran.out and ran.code == 1
+    assert len(ran.out.splitlines()) == 2
 
 
 def test_files_in_another_encoding_or_with_two_texts_are_read_as_the_message_says(tmp_path: Path) -> None:

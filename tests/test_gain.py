@@ -11,6 +11,7 @@ import pytest
 from conftest import Command, write_lines
 
 from builder.cli.gold import _print_gain
+from builder.core.errors import InputError
 from builder.engine.reader import Recipe, extract, make_reader
 from builder.gold.metrics.scores import Answer
 from builder.language.lexicon.folders import Folders, folders_in
@@ -227,7 +228,7 @@ def test_labels_of_a_users_table_are_located_and_what_no_text_holds_is_counted(h
     table = tmp_path / "mine.csv"
     table.write_text("\ufeff" + "\n".join(lines) + "\n", encoding="utf-8")
     labels = read_labels(table)
-    assert [(label.where, label.reason) for label in labels.left_out] == [("row 26", "aspect not in the text")]
+    assert [(label.where, label.reason) for label in labels.left_out] == [("line 26", "aspect not in the text")]
     assert [row["triplets"][0]["aspect_spans"] for row in labels.rows[:24]] == [
         row["triplets"][0]["aspect_spans"] for row in rows
     ]
@@ -237,7 +238,7 @@ def test_labels_of_a_users_table_are_located_and_what_no_text_holds_is_counted(h
     ran = here("gain", "--gold", table, "--splits", "1", "--domain", "none")
     assert ran.code == 0, ran.err
     assert "left out: 1 label; their reviews are not scored" in ran.err
-    assert "  row 26: 不在這裡 好吃 POS: aspect not in the text" in ran.err
+    assert "  line 26: 不在這裡 好吃 POS: aspect not in the text" in ran.err
     assert "24 labelled reviews, 1 random halves" in ran.out and "triplets of 1 more reviews teach too" in ran.out
 
 
@@ -248,8 +249,21 @@ def test_labels_that_do_not_fit_their_reviews_teach_nothing(here: Command, tmp_p
     work.mkdir()
     ran = here("gain", "--gold", table, "--workdir", work, "--teach")
     assert ran.code == 2
-    assert "24 of 24 labels do not fit their reviews (row 2: 湯底 香 POS: aspect not in the text" in ran.err
+    assert "24 of 24 labels do not fit their reviews (line 2: 湯底 香 POS: aspect not in the text" in ran.err
     assert not list(work.iterdir())
+
+
+def test_labels_below_a_cell_with_a_line_break_are_named_by_their_lines(tmp_path: Path) -> None:
+    table = tmp_path / "mine.csv"
+    fit = '"湯\n好喝",湯,好喝,POS'
+    table.write_text(f"text,aspect,opinion,polarity\n{fit}\n{fit}\n湯頭很香,湯底,香,POS\n", encoding="utf-8")
+    assert [label.where for label in read_labels(table).left_out] == ["line 6"]
+    table.write_text(f"text,aspect,opinion,polarity\n{fit}\n,湯底,香,POS\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"mine\.csv:4: a row has no text"):
+        read_labels(table)
+    table.write_text(f"id,text,aspect,opinion,polarity\n1,{fit}\n1,湯頭,湯頭,香,POS\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"mine\.csv:4: review '1' has two texts"):
+        read_labels(table)
 
 
 def test_a_label_of_any_length_and_equal_ones_are_named_by_their_own_rows(tmp_path: Path) -> None:
@@ -258,7 +272,7 @@ def test_a_label_of_any_length_and_equal_ones_are_named_by_their_own_rows(tmp_pa
     lines = ["湯頭很香,湯底,香,POS", "湯頭很香,湯底,香,POS", f"湯頭很香,{long},香,POS", "甜點不錯, , ,"]
     table.write_text("\n".join(["text,aspect,opinion,polarity", *fit, *lines]) + "\n", encoding="utf-8")
     labels = read_labels(table)
-    assert [label.where for label in labels.left_out] == ["row 11", "row 12", "row 13"]
+    assert [label.where for label in labels.left_out] == ["line 11", "line 12", "line 13"]
     assert all(len(label.label) < 70 for label in labels.left_out)
     assert labels.left_out[-1].label == "這一句話不在評論裡這 … 不在評論裡 香 POS", "its opinion is shown in whole"
     assert [row["text"] for row in labels.rows][-1] == "甜點不錯" and "wrong" not in labels.rows[-1]

@@ -19,7 +19,7 @@ from builder.core.errors import ConfigError, InputError
 from builder.core.records import Candidate, Label, Pool
 from builder.gold.file_formats import FORMATS, format_of
 from builder.gold.items import MentionError, from_utf16, locate, shown, to_utf16
-from builder.gold.sheet import escaped, unescaped
+from builder.gold.sheet import escaped, read_csv, unescaped
 from builder.store import db, pool_labels, pools
 from builder.teaching.labelling import export, import_labels, opened
 
@@ -268,6 +268,11 @@ FAULTS: dict[str, tuple[Edit, str]] = {
 }
 
 
+def line_of(rows: list[dict[str, str]], at: int) -> int:
+    """The line on which a row begins: cells hold line breaks."""
+    return 2 + sum(1 + sum(cell.count("\n") for cell in row.values()) for row in rows[:at])
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_bad_row_is_told_and_nothing_is_imported(fault: str, labelled: Labelled, tmp_path: Path) -> None:
     edit, message = FAULTS[fault]
@@ -281,10 +286,18 @@ def test_a_bad_row_is_told_and_nothing_is_imported(fault: str, labelled: Labelle
     assert [message in str(one) for one in done.faults] == [True], done.faults
     export(workdir, None, tmp_path / "before.csv")
     before, after = [*read_sheet(tmp_path / "before.csv"), {}], read_sheet(file)
-    pairs = enumerate(zip(before, after, strict=False), 2)
+    pairs = enumerate(zip(before, after, strict=False))
     differ = [n for n, (old, new) in pairs if old != new and old.get("aspect") != "'+麵"]
-    assert str(done.faults[0]).startswith(f"sheet.csv row {differ[0]}: ")
+    assert str(done.faults[0]).startswith(f"sheet.csv line {line_of(after, differ[0])}: ")
     assert everything(workdir, labelled[2].id) == ({}, set())
+
+
+def test_a_row_below_a_cell_with_a_line_break_is_named_by_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    rows = ['p,1,r1,"湯\n好喝",湯,好喝,POS,YY', "p,1,r2,湯很香,湯,香,POS,YY"]
+    head = "pool,candidate,review,text,aspect,opinion,polarity,label"
+    file.write_text("\n".join([head, *rows]) + "\n", encoding="utf-8")
+    assert [str(row.where) for row in read_csv(file)] == ["a.csv line 2", "a.csv line 4"]
 
 
 def test_every_bad_row_is_told(labelled: Labelled, tmp_path: Path, here: Command) -> None:
@@ -293,10 +306,11 @@ def test_every_bad_row_is_told(labelled: Labelled, tmp_path: Path, here: Command
             row["label"] = "maybe" if row["candidate"] else row["label"]
 
     workdir, file = edited(tmp_path, labelled, edit)
-    bad = [n for n, row in enumerate(read_sheet(file), 2) if row["label"] == "maybe"]
+    rows = read_sheet(file)
+    bad = [line_of(rows, n) for n, row in enumerate(rows) if row["label"] == "maybe"]
     ran = here("annotate", "import", file, "--annotator", "amy", "--workdir", workdir)
     assert f"{len(bad)} bad rows, listed above; nothing was imported" in ran.error
-    assert [int(line.split("row ")[1].split(":")[0]) for line in ran.err.splitlines()[:-1]] == bad
+    assert [int(line.split("line ")[1].split(":")[0]) for line in ran.err.splitlines()[:-1]] == bad
 
 
 def test_a_sheet_of_another_pool_is_refused(labelled: Labelled, tmp_path: Path) -> None:
@@ -312,7 +326,7 @@ def test_two_different_labels_of_a_candidate_in_one_sheet_are_refused(labelled: 
 
     workdir, file = edited(tmp_path, labelled, edit)
     (fault,) = import_labels(workdir, None, file, "amy").faults
-    assert "has another label at sheet.csv row" in str(fault)
+    assert "has another label at sheet.csv line" in str(fault)
 
 
 IN_RIGHT = {"aspect": "", "opinion": "", "polarity": "", "right_aspect": "餐點@10-12", "right_opinion": "送得快"}

@@ -12,7 +12,7 @@ from conftest import Built, Command
 
 from builder.core.config import resolve
 from builder.core.errors import ConfigError, ResourceError
-from builder.core.settings import Lexicons, Rules
+from builder.core.settings import DEFAULT_WORKDIR, Lexicons, Rules
 from builder.language.lexicon.check import check
 from builder.language.lexicon.folders import find_folders
 from builder.language.lexicon.importers import Options, import_lexicon, universal_tag
@@ -292,6 +292,16 @@ def test_check_says_what_own_words_bring_in_and_fails_where_a_kind_is_unknown(he
     ran = here("lexicon", "check", "--workdir", tmp_path / "w")
     (fault,) = ran.out.splitlines()
     assert "unknown-kind\t月光粥" in fault and ran.code == 1, ran.err
+
+
+def test_check_hides_no_fault_of_the_shipped_words_unless_a_working_directory_is_named(
+    here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shipped = here("lexicon", "check").out.splitlines()
+    put(tmp_path / DEFAULT_WORKDIR / "lexicon/aspects/more.tsv", "word\tclass\n月光粥\tfood.dish\n")
+    assert shipped and set(shipped) <= set(here("lexicon", "check").out.splitlines())
+    assert not here("lexicon", "check", "--workdir", DEFAULT_WORKDIR).out
 
 
 def test_check_reads_the_union_and_names_the_folder_of_each_fault(mine: Path) -> None:

@@ -202,6 +202,13 @@ def test_a_name_of_two_columns_does_not_say_which_is_meant(tmp_path: Path, named
     assert message == "a.csv: 2 columns are called 'text'; rename all but the one that is meant"
 
 
+def test_a_name_that_is_nearly_that_of_two_columns_does_not_say_which_is_meant(tmp_path: Path) -> None:
+    message = refused(tmp_path, "a.csv", "Text,text\n湯好喝,服務差\n", Input(text_column="TEXT"))
+    assert message.startswith("a.csv: 2 columns are called 'TEXT': Text, text; write --text-column as the column")
+    exact = rows(tmp_path, "a.csv", "Text,text\n湯好喝,服務差\n", Input(text_column="text"))
+    assert texts(exact) == ["服務差"], "a name as it is written says which"
+
+
 def test_objects_may_lack_keys(tmp_path: Path) -> None:
     content = '{"rating": 3}\n{"text": "好吃", "place": "鼎香園"}\n{"text": null, "content": "別的"}\n'
     assert rows(tmp_path, "a.jsonl", content) == [

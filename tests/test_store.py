@@ -296,7 +296,8 @@ def test_a_full_disk_is_one_clear_line_and_what_was_there_stays(tmp_path: Path) 
                 runs.set_setting(connection, "kept", "x" * 10_000_000)
 
     with pytest.raises(
-        WorkdirError, match=r"builder\.db: the disk is full or failing .*; free some space, then `builder resume`"
+        WorkdirError,
+        match=r"builder\.db: the disk is full or failing .*; free some space, then give the same command again",
     ):
         fill()
     with db.writing(tmp_path) as connection:

@@ -45,8 +45,9 @@ def start(
     the page for labels, the most useful first, with what was found filled in. Run it again to go on.
     """
     from builder.cli.annotation import serve
-    from builder.teaching.domain_packs import HowToRead, start_domain
+    from builder.teaching.domain_packs import HowToRead, check_new_name, start_domain
 
+    check_new_name(name)
     folder = workdir or Path(f"{name}-work")
     started = start_domain(
         files, folder, label, HowToRead(text_column, encoding), lambda line: click.echo(line, err=True)

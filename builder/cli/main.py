@@ -336,6 +336,7 @@ _KEPT = dict.fromkeys(("build", "run", "resume"), "what is finished is kept, `bu
     "augment": "what was learnt and proposed is kept, the same command goes on",
     "bench": "what was trained is kept, the same command goes on",
     "annotate": "what was answered or imported is kept",
+    "domain": "what was answered is kept, the same command goes on",
 }
 """By command, what a user who stops it should know; of the others nothing stays."""
 

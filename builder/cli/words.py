@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from builder.cli.build import WORKDIR
 from builder.cli.options import FORMAT, PATH, option, put_rows
@@ -35,10 +36,11 @@ def lexicon() -> None:
 @lexicon.command()
 @option("--domain", help="Domain, or folder of a pack: of a pack only what its own tables bring in.")
 @WORKDIR
-def check(domain: str | None, workdir: Path) -> None:
+@click.pass_context
+def check(ctx: click.Context, domain: str | None, workdir: Path) -> None:
     """Find faults in the lexicons.
 
-    Duplicates, contradictions, and words of kinds that there are not. Where the working directory lays words over the
+    Duplicates, contradictions, and words of kinds that there are not. Where --workdir is given, and lays words over the
     shipped ones (`lexicons.dir` and imports), only what these bring in.
     """
     from collections import Counter
@@ -56,8 +58,9 @@ def check(domain: str | None, workdir: Path) -> None:
         folders = replace(folders, domain=domain)
     faults = find_faults(folders.lexicon_folders[0], overlays=folders.lexicon_folders[1:])
     pack = find_pack(domain) if domain else None
-    below = replace(folders, domain=pack.below) if pack else replace(folders, overlays=(), imported=())
-    if below != folders:
+    below = replace(folders, overlays=(), imported=(), domain=pack.below if pack else folders.domain)
+    asks_for_own = pack is not None or ctx.get_parameter_source("workdir") is not ParameterSource.DEFAULT
+    if asks_for_own and below != folders:
         known = set(find_faults(below.lexicon_folders[0], overlays=below.lexicon_folders[1:]))
         faults = [fault for fault in faults if fault not in known]
     for fault in faults:

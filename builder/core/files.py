@@ -271,19 +271,19 @@ def written_value(value: object) -> str:
     return f"[{', '.join(map(written_value, value))}]" if isinstance(value, (tuple, list)) else repr(value)
 
 
-def read_cells(path: Path, refused: type[BuilderError]) -> list[list[str]]:
-    """The rows of a table with commas, semicolons or tabs between the cells, whichever its first line has most of: the
-    programs of some countries save semicolons. `refused` is raised, with the line, where it is not UTF-8, or a quote is
-    not closed.
+def read_cells(path: Path, refused: type[BuilderError]) -> list[tuple[int, list[str]]]:
+    """The rows of a table, each with the line on which it begins. Between the cells stand commas, semicolons or tabs,
+    whichever its first line has most of: the programs of some countries save semicolons. `refused` is raised, with the
+    line, where it is not UTF-8, or a quote is not closed.
     """
-    fix, rows, begins = "save it as CSV UTF-8", list[list[str]](), 1
+    fix, rows, begins = "save it as CSV UTF-8", list[tuple[int, list[str]]](), 1
     try:
         text = path.read_bytes().decode("utf-8-sig")
         csv.field_size_limit(max(csv.field_size_limit(), 1 << 24))
         delimiter = max(",;\t", key=text.partition("\n")[0].count)
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         for row in reader:
-            rows.append(row)
+            rows.append((begins, row))
             begins = reader.line_num + 1
         return rows
     except UnicodeDecodeError as error:

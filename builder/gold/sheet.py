@@ -94,7 +94,7 @@ def write_xlsx(path: Path, items: Iterable[LabelItem]) -> None:
 
 def read_csv(path: Path) -> Iterator[Filled | Fault]:
     """The rows of a filled-in CSV sheet, each with its line. InputError where it is no such sheet."""
-    yield from _filled(path, read_cells(path, InputError))
+    yield from _filled(path, read_cells(path, InputError), "line")
 
 
 def read_xlsx(path: Path) -> Iterator[Filled | Fault]:
@@ -105,7 +105,7 @@ def read_xlsx(path: Path) -> Iterator[Filled | Fault]:
         if not sheets:
             raise InputError("a workbook without a sheet", where=str(path), fix="give the sheet that was filled in")
         rows = [["" if cell is None else _decoded(cell) for cell in row] for row in xlsx.cells_of(sheets[0], source)]
-    yield from _filled(path, rows)
+    yield from _filled(path, list(enumerate(rows, start=1)), "row")
 
 
 def _rows(items: Iterable[LabelItem]) -> Iterator[list[str]]:
@@ -144,16 +144,16 @@ def marked(text: str, triplet: Triplet) -> str:
     )
 
 
-def _filled(path: Path, rows: Sequence[Sequence[str]]) -> Iterator[Filled]:
-    header = [name.strip() for name in rows[0]] if rows else []
+def _filled(path: Path, rows: Sequence[tuple[int, Sequence[str]]], noun: str) -> Iterator[Filled]:
+    header = [name.strip() for name in rows[0][1]] if rows else []
     lacking = [name for name in NEEDED if name not in header]
     if lacking:
         fix = "give the sheet that `builder gold annotate export` wrote, with its header"
         raise InputError(f"lacks the columns {', '.join(lacking)}", where=str(path), fix=fix)
-    for number, row in enumerate(rows[1:], 2):
+    for number, row in rows[1:]:
         cells = {name: unescaped(cell) for name, cell in zip(header, row, strict=False)}
         if any(cell.strip() for cell in row):
-            yield _row(f"{path.name} row {number}", cells)
+            yield _row(f"{path.name} {noun} {number}", cells)
 
 
 def _row(where: str, cells: dict[str, str]) -> Filled:

@@ -218,8 +218,11 @@ class Preview:
         noun = "row" if self.rows == 1 else "rows"
         yield f"{printable(self.file)}: {'' if self.exact else 'about '}{self.rows:,} {noun}{encoding}"
         hints = {"text": " (known by its content; --text-column names another)"} if self.by_content else {}
-        if (place := self.columns.get("place")) is not None and not self.names_places:
-            hints["place"] = " (empty in the rows read: names of places will NOT be masked)"
+        place_is_empty = bool(self.samples) and not self.names_places
+        if (place := self.columns.get("place")) is not None and place_is_empty:
+            hints["place"] = (
+                " (empty in the rows read: names of places will NOT be masked; --place-column names another)"
+            )
         elif place is not None and self.columns.get("group") is None:
             hints["place"] = f" (in several splits; --group-column {shlex.quote(printable(place))} keeps each in one)"
         seen = "" if self.exact else f" of the first {MOST_ROWS:,}"
@@ -231,7 +234,11 @@ class Preview:
             if name is not None:
                 yield f"  {role:<7} ← {printable(name)}{hints.get(role, '')}"
         if self.kept:
-            place = f"; {printable(place or '')} becomes [店名] in every row" if self.keeps_place else ""
+            place = (
+                f"; {printable(place or '')} becomes [店名] in every row"
+                if self.keeps_place and not place_is_empty
+                else ""
+            )
             kept = ", ".join(map(printable, self.kept))
             how = "masked as the text is, but a name that is all of a cell stays"
             yield f"  kept    {kept}: in the release, {how}{place}"
@@ -284,7 +291,7 @@ def preview(path: Path, config: Config) -> Preview:
                 unread[role] = cells + 1, first
     if not exact:
         rows = _rounded(used[0] * path.stat().st_size / used[1]) if all(used) else MOST_ROWS
-    taken = {*filter(None, understood.columns.values()), *understood.kept}
+    taken = {*(name for name in understood.columns.values() if name is not None), *understood.kept}
     unused = (Counter(understood.names) - Counter(taken)).elements()  # a second column of a name is unused
     return Preview(
         path.name, understood.encoding, rows, exact, dict(understood.columns), understood.by_content, tuple(unused),

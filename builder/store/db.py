@@ -174,7 +174,7 @@ def atomic(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 _TROUBLES = (
-    (("disk is full", "disk I/O"), "the disk is full or failing", "free some space, then `builder resume`"),
+    (("disk is full", "disk I/O"), "the disk is full or failing", "free some space, then give the same command again"),
     (("not a database", "malformed"), "the database is damaged", "restore it, or build in a new --workdir"),
     (("readonly", "unable to open"), "cannot write here", "check the permissions, or choose another --workdir"),
     (("locked",), "the database is in use", "try again when the other program is done"),

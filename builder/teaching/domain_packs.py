@@ -130,10 +130,7 @@ def make_pack(
 
     ConfigError for a name or folder that cannot be used, InputError where too few reviews are there.
     """
-    if not _NAME.fullmatch(name):
-        raise ConfigError(f"{name!r} is no name for a domain", fix="use small Latin letters, digits, - and _")
-    if name in (CORE, *list_packs()):
-        raise ConfigError(f"{name!r} is a domain that comes with builder", fix=f"choose another name: my-{name}")
+    check_new_name(name)
     check_shipped(over, "--over")
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError("this folder is not empty", where=str(folder), fix="choose another --out, or delete it")
@@ -149,6 +146,14 @@ def make_pack(
     write_rules(folder, name)
     made = write_lexicons(folder, name, proposals, below)
     return NewPack(folder, len(texts), len(proposals), made.aspects, made.opinions)
+
+
+def check_new_name(name: str) -> None:
+    """Refuse, with a ConfigError, what cannot be the name of a new domain."""
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"{name!r} is no name for a domain", fix="use small Latin letters, digits, - and _")
+    if name in (CORE, *list_packs()):
+        raise ConfigError(f"{name!r} is a domain that comes with builder", fix=f"choose another name: my-{name}")
 
 
 def load_below(folder: Path) -> Lexicon:

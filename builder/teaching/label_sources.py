@@ -103,28 +103,28 @@ def read_labels(path: Path) -> LabelledRows:
 
 
 def _read_table(path: Path) -> list[Row]:
-    header, *table = read_cells(path, InputError) or [[]]
+    (_, header), *table = read_cells(path, InputError) or [(1, [])]
     names = [name.strip().lower() for name in header]
     if missing := [name for name in COLUMNS if name not in names]:
         fix = f"columns: {', '.join(COLUMNS)}, and `id` if you like; a row for each triplet"
         has = f"; it has {', '.join(names)}" if names else ""
         raise InputError(f"there is no column {missing[0]!r}{has}", where=str(path), fix=fix)
     by_review: dict[str, Row] = {}
-    for number, row_cells in enumerate(table, start=2):
+    for line, row_cells in table:
         if not any(row_cells):
             continue
         cell = dict(zip_longest(names, row_cells[: len(names)], fillvalue=""))
         review = cell["text"]
         if not review.strip():
-            raise InputError("a row has no text", where=f"{path}:{number}", fix="repeat the review in each of its rows")
+            raise InputError("a row has no text", where=f"{path}:{line}", fix="repeat the review in each of its rows")
         key = cell.get("id") or hashlib.sha256(review.encode()).hexdigest()[:16]
-        row = by_review.setdefault(key, {"id": key, "text": review, "triplets": [], "rows": []})
+        row = by_review.setdefault(key, {"id": key, "text": review, "triplets": [], "lines": []})
         if row["text"] != review:
-            raise InputError(f"review {key!r} has two texts", where=f"{path}:{number}", fix="give each review its id")
+            raise InputError(f"review {key!r} has two texts", where=f"{path}:{line}", fix="give each review its id")
         label = {name: cell[name].strip() for name in COLUMNS[1:]}
         if label["aspect"] or label["opinion"]:
             row["triplets"].append(label)
-            row["rows"].append(number)
+            row["lines"].append(line)
     return list(by_review.values())
 
 
@@ -133,7 +133,7 @@ def _place(row: Row, left_out: list[LeftOut]) -> Row | None:
 
     A review that lost a label is one that nobody read in full.
     """
-    lines = row.pop("rows", None)
+    lines = row.pop("lines", None)
     labels, text = row["triplets"], row.get("text")
     bare = [i for i, label in enumerate(labels) if isinstance(label, Mapping) and "aspect_spans" not in label]
     if not bare or not isinstance(text, str):
@@ -142,7 +142,7 @@ def _place(row: Row, left_out: list[LeftOut]) -> Row | None:
     for number, reason in faulty.items():
         at = bare[number]
         words = " ".join(shortened(str(labels[at].get(name, "")), _LONGEST) for name in COLUMNS[1:])
-        left_out.append(LeftOut(f"row {lines[at]}" if lines else f"review {row['id']}", words, reason))
+        left_out.append(LeftOut(f"line {lines[at]}" if lines else f"review {row['id']}", words, reason))
     kept = [label for i, label in enumerate(labels) if i not in bare]
     triplets = [*kept, *(triplet_row(triplet) for triplet in located)]
     if faulty and not triplets:

@@ -126,12 +126,12 @@ def read_sheet(folder: Path) -> list[Proposal]:
     path = folder / SHEET
     if not path.is_file():
         raise ResourceError("there is no such sheet", where=str(path), fix="make one with `builder words domain new`")
-    header, *rows = read_cells(path, ResourceError) or [[]]
+    (_, header), *rows = read_cells(path, ResourceError) or [(1, [])]
     if header != list(COLUMNS):
         raise ResourceError(
             f"the columns are {', '.join(header)}", where=f"{path}:1", fix=f"keep these: {', '.join(COLUMNS)}"
         )
-    return [_read_row(row, f"{path}:{number}") for number, row in enumerate(rows, start=2) if any(row)]
+    return [_read_row(row, f"{path}:{line}") for line, row in rows if any(row)]
 
 
 def _read_row(row: Sequence[str], where: str) -> Proposal:

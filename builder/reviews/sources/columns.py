@@ -328,8 +328,14 @@ def _key(name: str) -> str:
 def _position(names: Sequence[str], keys: Sequence[str], option: str, name: str, where: str) -> int:
     if name in names:
         return _only(names, names.index(name), where)
-    if _key(name) in keys:
-        return keys.index(_key(name))
+    if alike := [i for i, key in enumerate(keys) if key == _key(name)]:
+        if len(alike) > 1:
+            raise InputError(
+                f"{len(alike)} columns are called {one_line(name)!r}: {_enumerate([names[i] for i in alike])}",
+                where=where,
+                fix=f"write {option} as the column is written, or rename all but the one that is meant",
+            )
+        return alike[0]
     raise InputError(
         f"no column {one_line(name)!r}; columns found: {_enumerate(names)}",
         where=where,
