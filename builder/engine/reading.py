@@ -188,10 +188,10 @@ def add_sizes(clause: list[Constituent], text: str, sizes: tuple[str, ...]) -> l
     out: list[Constituent] = []
     for item in clause:
         if item.term is not None and item.term.role in THINGS:
-            found = size.search(text, max(0, item.start - _LONGEST_SIZE), item.start)
-            first = next((i for i, other in enumerate(out) if found and other.start == found.start()), len(out))
-            if found and first < len(out) and not any(other.term or other.phrase for other in out[first:]):
-                item = item._replace(start=found.start(), word=text[found.start() : item.end])
+            match = size.search(text, max(0, item.start - _LONGEST_SIZE), item.start)
+            first = next((i for i, other in enumerate(out) if match and other.start == match.start()), len(out))
+            if match and first < len(out) and not any(other.term or other.phrase for other in out[first:]):
+                item = item._replace(start=match.start(), word=text[match.start() : item.end])
                 del out[first:]
         out.append(item)
     return out
