@@ -17,7 +17,7 @@ from builder.language.lexicon.check import check
 from builder.language.lexicon.folders import find_folders
 from builder.language.lexicon.importers import Options, import_lexicon, universal_tag
 from builder.language.lexicon.overlay import write
-from builder.language.lexicon.packs import data_dir
+from builder.language.lexicon.packs import data_dir, list_packs
 from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.rules import load_rules
 from builder.language.nlp import conllu
@@ -292,6 +292,12 @@ def test_check_says_what_own_words_bring_in_and_fails_where_a_kind_is_unknown(he
     ran = here("lexicon", "check", "--workdir", tmp_path / "w")
     (fault,) = ran.out.splitlines()
     assert "unknown-kind\t月光粥" in fault and ran.code == 1, ran.err
+
+
+@pytest.mark.parametrize("domain", sorted({*list_packs(), "none"}))
+def test_no_shipped_word_stands_twice(here: Command, domain: str) -> None:
+    ran = here("lexicon", "check", "--domain", domain)
+    assert ran.code == 0, ran.out
 
 
 def test_check_hides_no_fault_of_the_shipped_words_unless_a_working_directory_is_named(
