@@ -106,6 +106,13 @@ def test_a_file_that_cannot_be_used_is_one_line_and_harms_no_build(built: Built,
     assert kept_stages(built, here, workdir) == 7
 
 
+def test_a_dry_run_refuses_a_file_without_a_usable_row(here: Command, tmp_path: Path) -> None:
+    name, content, message = FILES["every row rejected"]
+    ran = here("build", write(tmp_path / name, content), "--dry-run", *settings())
+    assert ran.code == 2 and re.search(message, ran.error), ran.error
+    assert "not usable" in ran.out and "Nothing was built" not in ran.out
+
+
 @pytest.mark.parametrize("case", ["every row rejected", "Big5"])
 def test_a_good_build_works_in_a_directory_where_a_bad_one_began(case: str, here: Command, tmp_path: Path) -> None:
     name, content, message = FILES[case]

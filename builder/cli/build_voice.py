@@ -14,6 +14,7 @@ import shlex
 import shutil
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -152,18 +153,25 @@ class Voice:
             hide_bars()
 
     def preview(self, read: Callable[[], Sequence[Preview]], build: Build, dry: bool = False) -> None:
-        """Say what was understood of the input, which `read` looks at, and which dataset is made of it."""
+        """Say what was understood of the input, which `read` looks at, and which dataset is made of it. InputError for
+        a dry run where nothing could be.
+        """
         from builder.pipeline.builds import describe_dataset
+        from builder.pipeline.stages.ingest import name_rejections
 
         if self.manner == "quiet" and not dry:
             return
-        for seen in read():
+        inputs = read()
+        for seen in inputs:
             if self.manner == "json":
                 self._event("input", **seen.as_json())
             else:
                 click.echo("\n".join(seen.lines()), err=not dry)
         if self.manner != "json":
             click.echo(f"{describe_dataset(build)}\n", err=not dry)
+        if dry and all(seen.exact and not seen.samples for seen in inputs):
+            rejected = sum((Counter(seen.unusable) for seen in inputs), Counter[str]())
+            raise name_rejections(dict(rejected.most_common()), build.inputs)
         if dry and self.manner != "json":
             click.echo("Nothing was built (--dry-run).")
 

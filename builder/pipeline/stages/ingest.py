@@ -11,7 +11,7 @@ splits need of its text, or what is wrong with it.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -147,15 +147,20 @@ def run(context: Context) -> runs.Counts:
             layers.labelled(given, reviews.in_split(connection, "test"), file)
         counts = reviews.ingest_counts(connection) | reviews.near_counts(connection)
         if not counts["reviews"]:
-            rejected = reviews.rejection_counts(connection)
-            rows = "the only row was" if counts["rejected"] == 1 else f"all {counts['rejected']:,} rows were"
-            reasons = ", ".join(f"{reason} {number:,}" for reason, number in rejected.items())
-            raise InputError(
-                f"no usable review: {rows} rejected ({reasons})",
-                where=", ".join(map(str, context.inputs)),
-                fix=_MENDS.get(next(iter(rejected), ""), _OTHER_COLUMN),
-            )
+            raise name_rejections(reviews.rejection_counts(connection), context.inputs)
     return counts
+
+
+def name_rejections(rejected: Mapping[str, int], inputs: Iterable[Path]) -> InputError:
+    """The error where every row was rejected, by how many for what reason, the commonest first."""
+    total = sum(rejected.values())
+    rows = "the only row was" if total == 1 else f"all {total:,} rows were"
+    reasons = ", ".join(f"{reason} {number:,}" for reason, number in rejected.items())
+    return InputError(
+        f"no usable review: {rows} rejected ({reasons})",
+        where=", ".join(map(str, inputs)),
+        fix=_MENDS.get(next(iter(rejected), ""), _OTHER_COLUMN),
+    )
 
 
 def _check_keys(context: Context, path: str, keys: frozenset[str]) -> None:
