@@ -89,6 +89,12 @@ class Constituent(NamedTuple):
         return self.term
 
 
+Units = Sequence[Constituent]
+"""Those of a clause, or of a part of one."""
+Aspects = tuple[Constituent, ...]
+"""Those that share an opinion, or a topic."""
+
+
 GENERIC = frozenset(["generic", "kind"])
 """Roles of words for what is reviewed that name none of it."""
 WHOLE_THINGS = GENERIC | {"thing"}
@@ -124,7 +130,7 @@ class Topic(NamedTuple):
     clause lists them and holds nothing else (服務、環境，). `label`: a colon stands behind them.
     """
 
-    aspects: tuple[Constituent, ...]
+    aspects: Aspects
     named: bool
     whole: Constituent | None = None
     is_list: bool = False
@@ -141,7 +147,7 @@ class Earlier(NamedTuple):
     the aspects start that have an opinion already.
     """
 
-    clauses: Sequence[tuple[Sequence[Constituent], int]]
+    clauses: Sequence[tuple[Units, int]]
     number: int
     described: Collection[int]
 
@@ -153,7 +159,7 @@ class Scene(NamedTuple):
     `symbols` are those of the clause, `marked` the same with CURRENT for the opinion.
     """
 
-    items: Sequence[Constituent]
+    items: Units
     symbols: str
     marked: str
     at: int
@@ -173,7 +179,7 @@ class Weighed(NamedTuple):
 
     score: float
     aspect: Constituent
-    clause: Sequence[Constituent]
+    clause: Units
     features: tuple[str, ...]
 
 
@@ -182,7 +188,7 @@ class AspectChoice(NamedTuple):
     that decided, and the candidates, where they were weighed (`engine.deciding`).
     """
 
-    aspects: tuple[Constituent, ...]
+    aspects: Aspects
     detail: str
     rule: str = ""
     weighed: Sequence[Weighed] = ()

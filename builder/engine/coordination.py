@@ -7,9 +7,9 @@ In: the constituents of a clause, what was paired in it, and the list that claus
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
-from builder.engine.constituents import ATTRIBUTES, THINGS, Constituent, Term, Topic, is_kind, is_thing
+from builder.engine.constituents import ATTRIBUTES, THINGS, Aspects, Constituent, Term, Topic, Units, is_kind, is_thing
 from builder.engine.rows import EngineClasses
 from builder.engine.symbols import ADV, ASPECT, DE, DEG, JOINERS, NEG, NOUN, symbol_set
 
@@ -34,9 +34,7 @@ def make_listed_nouns_aspects(clause: list[Constituent]) -> list[Constituent]:
     return clause
 
 
-def add_coordinated(
-    clause: Sequence[Constituent], aspects: tuple[Constituent, ...], words: EngineClasses
-) -> tuple[Constituent, ...]:
+def add_coordinated(clause: Units, aspects: Aspects, words: EngineClasses) -> Aspects:
     """An aspect and those of its coordination (paper: `conj`); several aspects stay as they are."""
     if len(aspects) != 1:
         return aspects
@@ -45,7 +43,7 @@ def add_coordinated(
     return aspects + tuple([clause[i] for i in run if i != at])
 
 
-def keep_kind(aspects: tuple[Constituent, ...], behind: int) -> tuple[Constituent, ...]:
+def keep_kind(aspects: Aspects, behind: int) -> Aspects:
     """精緻 的 裝潢 和 店員: an opinion before 的, which ends at `behind`, modifies the first of a list and what is like
     it.
     """
@@ -54,12 +52,7 @@ def keep_kind(aspects: tuple[Constituent, ...], behind: int) -> tuple[Constituen
     return tuple([item for item in aspects if _kind_of(item) == _kind_of(aspects[0])])
 
 
-def add_listed(
-    clause: Sequence[Constituent],
-    aspects: tuple[Constituent, ...],
-    begun: Sequence[Constituent],
-    words: EngineClasses,
-) -> tuple[Constituent, ...]:
+def add_listed(clause: Units, aspects: Aspects, begun: Units, words: EngineClasses) -> Aspects:
     """The aspects with those of the list `begun` in clauses before this one: 湯、麵，小菜都很好吃.
 
     Only where this clause gathers the list, and where all can stand in one: 漢堡、薯條，味道都很好 is about 味道 alone.
@@ -74,7 +67,7 @@ def add_listed(
     return aspects + tuple([item for item in begun if item not in aspects])
 
 
-def _can_be_listed(begun: Sequence[Constituent], aspects: Sequence[Constituent]) -> bool:
+def _can_be_listed(begun: Units, aspects: Units) -> bool:
     """Whether a list can go on with `aspects`: behind a thing its parts and attributes are what is judged alone."""
     first, last = {_kind_of(item) for item in begun}, {_kind_of(item) for item in aspects}
     return first == last or "thing" in last or "thing" not in first or not last & {"part", "attribute"}
@@ -88,9 +81,7 @@ def _kind_of(item: Constituent) -> str:
     return role if role in ("part", "person") else "attribute" if role in ATTRIBUTES else ""
 
 
-def open_list(
-    clause: Sequence[Constituent], begun: tuple[Constituent, ...], mark: str, words: EngineClasses
-) -> tuple[Constituent, ...]:
+def open_list(clause: Units, begun: Aspects, mark: str, words: EngineClasses) -> Aspects:
     """The list that may go on behind the clause: the aspects of a clause that ends with one and judges nothing.
 
     It joins them (湯、麵，) or is an aspect alone (湯，麵，). `begun`: the list that it may go on with; `mark`: what
@@ -105,7 +96,7 @@ def open_list(
     return (*begun, *[clause[i] for i in run])[-_LONGEST_LIST:]
 
 
-def _find_coordination(clause: Sequence[Constituent], at: int, words: EngineClasses) -> list[int]:
+def _find_coordination(clause: Units, at: int, words: EngineClasses) -> list[int]:
     """The places of the aspects coordinated with the one at `at`, itself included.
 
     Between them stands 、 or a conjunction or, before a word that gathers them, nothing.
@@ -122,7 +113,7 @@ def _find_coordination(clause: Sequence[Constituent], at: int, words: EngineClas
     return out
 
 
-def _step_to_previous(clause: Sequence[Constituent], i: int, words: EngineClasses) -> int:
+def _step_to_previous(clause: Units, i: int, words: EngineClasses) -> int:
     """How many places before aspect i the one stands that it is coordinated with; 0 if there is none."""
     if i >= 2 and clause[i - 1].symbol in JOINERS and clause[i - 2].symbol == ASPECT:
         return 2
@@ -132,7 +123,7 @@ def _step_to_previous(clause: Sequence[Constituent], i: int, words: EngineClasse
     return 1 if touches and are_gathered(clause, i, words) else 0
 
 
-def are_gathered(clause: Sequence[Constituent], i: int, words: EngineClasses) -> bool:
+def are_gathered(clause: Units, i: int, words: EngineClasses) -> bool:
     """餐點服務都好, 餐點服務也都好: whether behind the run of aspects that touch, of which i is one, stands a word that
     gathers them.
     """
@@ -141,7 +132,7 @@ def are_gathered(clause: Sequence[Constituent], i: int, words: EngineClasses) ->
     return is_gathered(clause, i, words)
 
 
-def is_gathered(clause: Sequence[Constituent], last: int, words: EngineClasses, *, over_commas: bool = False) -> bool:
+def is_gathered(clause: Units, last: int, words: EngineClasses, *, over_commas: bool = False) -> bool:
     """Whether a word that gathers stands behind the place `last`, over adverbs."""
     names = ("GATHERING", "PARTED") if over_commas else ("GATHERING",)
     for item in clause[last + 1 :]:
@@ -160,9 +151,7 @@ _NAMES = symbol_set("ASPECT CONJ LIST NUM NOUN BLOCKED PRON PART DE COP")
 """Units of a clause that names things and says nothing of them."""
 
 
-def find_singled(
-    clause: Sequence[Constituent], at: int, behind: Sequence[Constituent], words: EngineClasses
-) -> tuple[Constituent, ...]:
+def find_singled(clause: Units, at: int, behind: Units, words: EngineClasses) -> Aspects:
     """The things that `behind` names with a word of ABOVE_ALL, if opinion `at` ends its clause, or others behind it do.
 
     尤其是湯很好喝 and 尤其是晚上 name none: a clause with a predicate of its own, or no thing in it.
@@ -186,9 +175,7 @@ _LEAST = 2
 """Aspects of a list."""
 
 
-def resume_list(
-    clause: Sequence[Constituent], topic: Topic | None, begun: tuple[Constituent, ...], words: EngineClasses
-) -> Topic | None:
+def resume_list(clause: Units, topic: Topic | None, begun: Aspects, words: EngineClasses) -> Topic | None:
     """餐點，服務，環境，都滿分: the topic of a clause that opens with a word that gathers, over adverbs (真的 都),
     is the list before it.
     """
@@ -198,7 +185,7 @@ def resume_list(
 
 
 def next_topic(
-    clause: Sequence[Constituent],
+    clause: Units,
     paired: list[Constituent],
     topic: Topic | None,
     label: bool,
@@ -233,7 +220,7 @@ def next_topic(
     return Topic(aspects, not paired, things[-1] if things else before, is_list, label)
 
 
-def _only_adds(clause: Sequence[Constituent], named: Sequence[Constituent], topic: Topic, words: EngineClasses) -> bool:
+def _only_adds(clause: Units, named: Units, topic: Topic, words: EngineClasses) -> bool:
     """牛肉湯來了，裡面加了薑絲: whether a clause only names what goes into the thing that was named before it, and at
     most tells how much of it there is (包了滿滿的豆芽).
     """
@@ -249,7 +236,7 @@ def _only_adds(clause: Sequence[Constituent], named: Sequence[Constituent], topi
     return any(words.holds("ADDING", item.word) for item in before)
 
 
-def _find_subject(clause: Sequence[Constituent], named: Sequence[Constituent], joining: Collection[str]) -> Constituent:
+def _find_subject(clause: Units, named: Units, joining: Collection[str]) -> Constituent:
     """Of the aspects of a clause that judges nothing the one it is about: 豬排飯 of 豬排飯有高麗菜, else the last."""
     first, last = named[0], named[-1]
     if is_kind(first) or not (first.term and first.term.role in THINGS):

@@ -17,7 +17,7 @@ from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
-from builder.engine.constituents import Constituent, Scene, Weighed, is_thing
+from builder.engine.constituents import Constituent, Scene, Units, Weighed, is_thing
 from builder.engine.params import compile_pairs
 from builder.engine.symbols import ASPECT, spell_symbols, symbol_set
 
@@ -63,7 +63,7 @@ class AspectCandidate(NamedTuple):
     """An aspect with its clause, how many clauses back it stands and how many borders of sentences away."""
 
     aspect: Constituent
-    clause: Sequence[Constituent]
+    clause: Units
     back: int
     borders: int
 
@@ -165,7 +165,7 @@ def describe_clause(scene: Scene, group: str, viewing: Collection[str]) -> list[
     )
 
 
-def _find_viewed(before: Sequence[Constituent], viewing: Collection[str]) -> int:
+def _find_viewed(before: Units, viewing: Collection[str]) -> int:
     """How many units before an opinion say who views something so: 但 我 覺得; 0 where none of `viewing` is there."""
     for i, item in enumerate(before):
         if item.word in viewing:
@@ -241,10 +241,7 @@ _SHOWN = 5
 
 
 def weigh_candidates(
-    scene: Scene,
-    proposal: tuple[str, Constituent] | None,
-    fits: Callable[[Constituent], bool],
-    decision: Decision,
+    scene: Scene, proposal: tuple[str, Constituent] | None, fits: Callable[[Constituent], bool], decision: Decision
 ) -> list[Weighed]:
     """All candidates that the opinion can describe, the best first; of equals the later one.
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from builder.core.errors import ResourceError
 from builder.core.records import Element, Reasons, Triplet, polarity_of
-from builder.engine.constituents import Constituent, Doc, Phrase, Term
+from builder.engine.constituents import Aspects, Constituent, Doc, Phrase, Term, Units
 from builder.engine.matching import Refusal
 from builder.engine.pairing import DEEPEST, Tree, dependency_path, measure_gap
 from builder.engine.params import in_force, read_params
@@ -70,9 +70,7 @@ _SHORTEST = 2
 class DescribedWords:
     """What the lexicons find in a text in lower case, in text order."""
 
-    def __init__(
-        self, text: str, tokens: Tree, opinions: Sequence[Constituent], aspects: Sequence[Constituent]
-    ) -> None:
+    def __init__(self, text: str, tokens: Tree, opinions: Units, aspects: Units) -> None:
         self.text, self.tokens, self.opinions, self.aspects = text, tokens, opinions, aspects
         self._aspect_at = {token: item for item in aspects for token in tokens.find_tokens(item)}
         self._judging = {token for item in opinions for token in tokens.find_tokens(item)}
@@ -180,7 +178,7 @@ class PathPair(NamedTuple):
     path: tuple[str, ...]
     detail: str
     conjunct_of: Constituent | None = None
-    attributes: tuple[Constituent, ...] = ()
+    attributes: Aspects = ()
 
 
 def pair_by_shortest_path(words: DescribedWords, sentence_of: Sequence[int]) -> list[PathPair]:

@@ -18,6 +18,7 @@ from builder.core.settings import Convention
 from builder.engine.compiled import Compiled
 from builder.engine.constituents import (
     AspectChoice,
+    Aspects,
     Constituent,
     Doc,
     Earlier,
@@ -26,6 +27,7 @@ from builder.engine.constituents import (
     Scene,
     Term,
     Topic,
+    Units,
     Weighed,
 )
 from builder.engine.coordination import (
@@ -217,7 +219,7 @@ class Engine:
         """Each opinion in text order with its aspects, and whether something takes these out of what is stated."""
         rules, described = self._rules, set[int]()
         topic: Topic | None = None
-        begun: tuple[Constituent, ...] = ()
+        begun: Aspects = ()
         parts = [(clause.items, clause.sentence) for clause in clauses]
         for number, clause in enumerate(clauses):
             paired: list[Constituent] = []
@@ -239,7 +241,7 @@ class Engine:
             begun = open_list(clause.items, begun, clause.mark, rules.words)
             topic = next_topic(clause.items, paired, topic, clause.label, rules.words, rules.joining)
 
-    def _add_list(self, scene: Scene, pairing: AspectChoice, begun: tuple[Constituent, ...]) -> AspectChoice:
+    def _add_list(self, scene: Scene, pairing: AspectChoice, begun: Aspects) -> AspectChoice:
         """The pairing with the aspects of the list that is open."""
         if not begun:
             return pairing
@@ -265,9 +267,7 @@ class Engine:
             pairing = pairing._replace(weighed=weighed)
         return pairing and pairing._replace(aspects=self._share(scene, pairing.aspects, clause))
 
-    def _single_out(
-        self, scene: Scene, pairing: AspectChoice | None, behind: Sequence[Constituent]
-    ) -> AspectChoice | None:
+    def _single_out(self, scene: Scene, pairing: AspectChoice | None, behind: Units) -> AspectChoice | None:
         """都很好吃，尤其是湯: the pairing, with what the clause behind names as that of which it holds above all."""
         named = find_singled(scene.items, scene.at, behind, self._rules.words)
         named = self._keep_fitting(scene, named)
@@ -277,18 +277,14 @@ class Engine:
             return AspectChoice(named, "named behind the opinion", self._rules.conjunction)
         return pairing._replace(aspects=(*pairing.aspects, *[x for x in named if x not in pairing.aspects]))
 
-    def _share(
-        self, scene: Scene, aspects: tuple[Constituent, ...], clause: Sequence[Constituent]
-    ) -> tuple[Constituent, ...]:
+    def _share(self, scene: Scene, aspects: Aspects, clause: Units) -> Aspects:
         """The aspects with those of their clause coordinated with them that the opinion can describe."""
         shared = add_coordinated(clause, aspects, self._rules.words) if self._rules.conjunction else aspects
         if len(shared) > 1 and scene.symbols[scene.at + 1 : scene.at + 2] == DE:
             shared = keep_kind(shared, scene.opinion.end)
         return self._keep_fitting(scene, shared, aspects)
 
-    def _keep_fitting(
-        self, scene: Scene, aspects: tuple[Constituent, ...], sure: tuple[Constituent, ...] = ()
-    ) -> tuple[Constituent, ...]:
+    def _keep_fitting(self, scene: Scene, aspects: Aspects, sure: Aspects = ()) -> Aspects:
         """Those of the aspects that the opinion can describe, and those that are `sure`."""
         return tuple([aspect for aspect in aspects if aspect in sure or self._fits(scene, aspect)])
 

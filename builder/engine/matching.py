@@ -17,7 +17,7 @@ from itertools import pairwise
 from operator import or_
 from typing import Generic, NamedTuple, TypeVar
 
-from builder.engine.constituents import Constituent, Phrase, bar_aspect
+from builder.engine.constituents import Constituent, Phrase, Units, bar_aspect
 from builder.engine.rows import BITS, CACHE, DENIER, KIND_BITS, Classes, Pattern, RuleRows, WordTable
 from builder.engine.symbols import ASPECT, NEG, SYMBOLS
 from builder.language.lexicon.rules import Rule
@@ -160,7 +160,7 @@ class _Matched(NamedTuple):
 class Line(NamedTuple):
     """The units of a clause with the classes of each, as bits. `clause`: all of their classes."""
 
-    units: Sequence[Constituent]
+    units: Units
     bits: list[int]
     clause: int
 
@@ -179,7 +179,7 @@ class Matcher:
         self._index = RuleIndex([(rule.about, rule) for rule in self._rules])
         self._of_neighbours = {rule.name for rule in self._rules if rule.needs_neighbour}
 
-    def read(self, units: Sequence[Constituent]) -> Line:
+    def read(self, units: Units) -> Line:
         """What is known of the units of a clause."""
         known, find = self._table.known, self._table.find
         bits = [
@@ -207,13 +207,13 @@ class Matcher:
         deniers = ((rule.find_denier(text, taken), rule.afar) for rule, text in spelled)
         return next(((denier, afar) for denier, afar in deniers if denier is not None), (first, False))
 
-    def find_phrase(self, items: Sequence[Constituent], k: int) -> str | None:
+    def find_phrase(self, items: Units, k: int) -> str | None:
         """The first rule that holds of the opinion phrase k of a clause; None if none does."""
         line = self.read(items)
         state = _describe_phrase(items[k].own_phrase)
         return next(self._hold_of(line, k, k, state), None)
 
-    def find_reading(self, units: Sequence[Constituent], i: int) -> UnitReading | None:
+    def find_reading(self, units: Units, i: int) -> UnitReading | None:
         """What the first rule makes of unit i that holds of it; None if none does."""
         if not self._index.find(self._table.find(units[i].word)):
             return None
@@ -308,7 +308,7 @@ def _read_reading(rule: Rule, params: ReadingRule) -> UnitReading:
     return UnitReading(rule.name, SYMBOLS.get(unit, ""), spelled, heads)
 
 
-def place_bits(units: Sequence[Constituent], of_words: Sequence[int]) -> list[int]:
+def place_bits(units: Units, of_words: Sequence[int]) -> list[int]:
     """For each unit its bits: those `of_words`, its kind, whether it touches the one before it, and whether it repeats
     the one before that.
     """
@@ -321,7 +321,7 @@ def place_bits(units: Sequence[Constituent], of_words: Sequence[int]) -> list[in
     return out
 
 
-def _describe_units(before: Sequence[Constituent]) -> int:
+def _describe_units(before: Units) -> int:
     """The state of an opinion behind the units of its phrase."""
     return _PLAIN if not before else _DENIED if any(unit.symbol == NEG for unit in before) else _GRADED
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.core.records import Span
-from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term
+from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term, Units
 from builder.engine.matching import Line, Matcher, Refusal
 from builder.engine.rows import EngineClasses
 from builder.engine.symbols import ADJ, ASPECT, COP, DE, DEG, HAVE, NEG, OPINION, POST, STATEMENT_ENDS, symbol_set
@@ -63,7 +63,7 @@ class PhraseReader:
         self._fillers, self._scope = frozenset(words.entries["FILLERS"]), words.entries["SCOPE"]
         self._refusals, self._denials = refusals, denials
 
-    def read(self, units: Sequence[Constituent], text: str, refused: list[Refusal] | None = None) -> list[Constituent]:
+    def read(self, units: Units, text: str, refused: list[Refusal] | None = None) -> list[Constituent]:
         """Join each opinion word with the degree words and negators that stand before it, and a post degree word
         behind. Those that rules refuse are added to `refused`.
         """
@@ -132,7 +132,7 @@ class PhraseReader:
             last += 1
         return begin, first, last, denier
 
-    def _find_left_edge(self, units: Sequence[Constituent], k: int, taken: int) -> int:
+    def _find_left_edge(self, units: Units, k: int, taken: int) -> int:
         """Index of the first unit of the phrase around opinion k.
 
         Degree words and negators that touch it (非常的香 too), and negators behind a few fillers: 沒有想像中好吃 is one
@@ -154,7 +154,7 @@ class PhraseReader:
                 edge = j
         return edge
 
-    def _find_start(self, units: Sequence[Constituent], first: int, k: int) -> int:
+    def _find_start(self, units: Units, first: int, k: int) -> int:
         """Where in the view the phrase begins whose first unit is `first`.
 
         Behind adverbs of the clause (還 蠻好吃, 都還 可以) and words of level (這麼 好吃).
@@ -167,7 +167,7 @@ class PhraseReader:
             first += 1
         return units[first].start + (self._count_lead(units[first].word) if first < k else 0)
 
-    def _make_phrase(self, unit: Constituent, before: Sequence[Constituent], begin: int) -> Phrase:
+    def _make_phrase(self, unit: Constituent, before: Units, begin: int) -> Phrase:
         """The opinion word `unit`, its core from `begin` on, with the units of its phrase that stand before it."""
         entry = self._find_entry(unit)
         if not before:
@@ -237,7 +237,7 @@ class PhraseReader:
         return None
 
 
-def is_doubled(units: Sequence[Constituent], k: int) -> bool:
+def is_doubled(units: Units, k: int) -> bool:
     """Whether the last unit of the clause is a 的 that belongs to the doubled predicate before it.
 
     麵條QQ的, 餅皮酥酥脆脆的; 湯頭是燙燙的 has 是 … 的.
@@ -249,12 +249,7 @@ def is_doubled(units: Sequence[Constituent], k: int) -> bool:
 
 
 def _add_opinion(
-    out: list[Constituent],
-    item: Constituent,
-    after: Sequence[Constituent],
-    text: str,
-    rule: JoinRule,
-    words: EngineClasses,
+    out: list[Constituent], item: Constituent, after: Units, text: str, rule: JoinRule, words: EngineClasses
 ) -> None:
     """Append an opinion to the clause so far, or make it one with the opinion before it. `after`: the unit behind it,
     if any.

@@ -15,7 +15,7 @@ from itertools import chain, pairwise
 from operator import or_
 from typing import NamedTuple
 
-from builder.engine.constituents import Constituent, Phrase
+from builder.engine.constituents import Constituent, Phrase, Units
 from builder.engine.matching import RuleIndex, place_bits
 from builder.engine.rows import Classes, RuleRows, WordTable, compile_body
 from builder.engine.symbols import OPINION
@@ -103,7 +103,7 @@ def _compile_rule(
     return _Predicate(rows, f"(?:{before})(?P<core>{core})(?={after})", needs, entry)
 
 
-def _make_one(run: Sequence[Constituent], entry: OpinionEntry) -> Constituent:
+def _make_one(run: Units, entry: OpinionEntry) -> Constituent:
     word = "".join(unit.word for unit in run)
     own = OpinionEntry(word, entry.category, entry.valence, entry.where)
     start, end = run[0].start, run[-1].end

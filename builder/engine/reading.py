@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from builder.core.records import Token
 from builder.engine.compiled import Compiled
-from builder.engine.constituents import THINGS, Constituent, Doc, Term
+from builder.engine.constituents import THINGS, Constituent, Doc, Term, Units
 from builder.engine.matching import Refusal
 from builder.engine.polarity import CONTEXT_ONLY
 from builder.engine.symbols import ASPECT, JUDGING, symbol_set
@@ -138,7 +138,7 @@ def _make_clause(items: list[Constituent], written: str, text: str, clause: Clau
     return ReadClause(items, clause.sentence, asks, asked and not asks, mark in LABEL_ENDS, mark)
 
 
-def _is_aside(clause: Clause, items: Sequence[Constituent], brackets: Sequence[tuple[int, int]]) -> bool:
+def _is_aside(clause: Clause, items: Units, brackets: Sequence[tuple[int, int]]) -> bool:
     """Whether a clause stands in brackets and judges nothing: it names nothing either (湯頭（紅湯）很濃).
 
     A size alone is the size of what was ordered (（小）).
@@ -197,7 +197,7 @@ def add_sizes(clause: list[Constituent], text: str, sizes: tuple[str, ...]) -> l
     return out
 
 
-def _is_part(clause: Sequence[Constituent], i: int, first: int) -> bool:
+def _is_part(clause: Units, i: int, first: int) -> bool:
     item = clause[i]
     word = item.word.lower()
     if not (item.symbol in _PARTS or item.symbol == ASPECT) or not _WRITTEN.fullmatch(word):
@@ -206,7 +206,7 @@ def _is_part(clause: Sequence[Constituent], i: int, first: int) -> bool:
     return gap == 0 or (gap == 1 and not _MEASURE.fullmatch(word))
 
 
-def _make_aspect(run: Sequence[Constituent], text: str, cls: str, lexicon: Lexicon) -> Constituent:
+def _make_aspect(run: Units, text: str, cls: str, lexicon: Lexicon) -> Constituent:
     known = [item for item in run if item.term is not None]
     if len(run) == 1 and known:
         return run[0]

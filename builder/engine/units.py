@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import accumulate
 
 from builder.core.records import Token
-from builder.engine.constituents import Constituent
+from builder.engine.constituents import Constituent, Units
 from builder.engine.matching import Matcher, Refusal, UnitReading
 from builder.engine.rows import EngineClasses
 from builder.engine.symbols import (
@@ -230,7 +230,7 @@ class UnitReader:
             at += len(part)
         return out
 
-    def _settle_role(self, units: Sequence[Constituent], i: int) -> str:
+    def _settle_role(self, units: Units, i: int) -> str:
         """The symbol of unit i among its neighbours, of which those behind it are settled.
 
         Opinion or degree (特別, 好): degree before an opinion or another adjective, but an opinion where it is one of
@@ -262,7 +262,7 @@ class UnitReader:
             return OPINION
         return ADV if symbol == POST and before != OPINION else symbol
 
-    def _is_described(self, word: str, units: Sequence[Constituent], i: int) -> bool:
+    def _is_described(self, word: str, units: Units, i: int) -> bool:
         """Whether word i of two roles is what an opinion is about: a fault (有腥味), and one of JUDGED, only if one
         follows, over adverbs (腥味很重), or stands before 的 (很重的 腥味).
         """
