@@ -10,9 +10,8 @@ In: rules with their classes of words, a lexicon. Out: a `WordTable`, and `RuleR
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache, reduce
-from itertools import accumulate
 from operator import or_
 from typing import NamedTuple
 
@@ -52,12 +51,12 @@ _EDGE = "#"
 """First character of a row."""
 _FACTOR = r"(?:[A-Z_]+|\[\^?[A-Z_ ]+\])"
 _ATOM = re.compile(rf"{_FACTOR}(?:&{_FACTOR})*")
-_PART = re.compile(rf"\(|{_ATOM.pattern}")
+_PART = re.compile(rf"\(\??|{_ATOM.pattern}|(?:[?*+]|{{[^}}]*}})[?+]?|\S")
+"""What a pattern is written of: where a group begins, an atom, how often, any other character."""
 DENIER = "DENIER"
 """Name of the unit that a rule which denies finds."""
 RESERVED = {*BITS, "WORD", DENIER}
 """Names that no class of words may have."""
-_OPTIONAL = frozenset("?*{")
 _PREFIXES = ("role:", "category:", "irrealis:", "contrast:")
 """Marks of entries that name no word."""
 CACHE = 100_000
@@ -264,17 +263,26 @@ class RuleRows:
         return Pattern(self.spell_pattern(pattern), bits, self.find_needs(pattern))
 
     def find_needs(self, pattern: str) -> tuple[int, ...]:
-        """For each class that a match of a pattern needs a word of, its bits; one of several alternatives together."""
-        needs = [
-            [bits for part in _find_needed(own) for bits in self._need(part)] for own in _split_alternatives(pattern)
-        ]
-        return tuple(needs[0]) if len(needs) == 1 else (reduce(or_, [own[0] for own in needs]),) if all(needs) else ()
+        """For each class that a match of a pattern needs a word of, its bits; one of several alternatives together.
 
-    def _need(self, part: str) -> Sequence[int]:
-        """What an atom needs, or a group."""
-        if part.startswith("("):
-            return self.find_needs(part[1:-1])
-        return [factor.needed for factor in self._atoms[part] if factor.needed]
+        What is optional needs nothing, nor what looks around.
+        """
+        groups: list[list[list[Sequence[int]]]] = [[[]]]  # that are open, with the parts of each of their alternatives
+        for part in _PART.findall(pattern):
+            if part[0] == "(":
+                groups.append([[], []] if part == "(?" else [[]])
+            elif part == "|":
+                groups[-1].append([])
+            elif part[0] in "?*{":
+                groups[-1][-1].pop()
+            elif part[0] != "+":
+                needs = _unite_needs(groups.pop()) if part == ")" else self._need(part)
+                groups[-1][-1].append(needs)
+        return _unite_needs(groups[0])
+
+    def _need(self, part: str) -> tuple[int, ...]:
+        """What an atom needs, if it is one."""
+        return tuple([factor.needed for factor in self._atoms.get(part, ()) if factor.needed])
 
     def spell_pattern(self, pattern: str) -> str:
         """A pattern as a regular expression over rows."""
@@ -325,29 +333,7 @@ def _find_prefixed(marked: Mapping[str, int], name: str) -> int:
     return reduce(or_, [bits for prefix, bits in marked.items() if name.startswith(prefix)], 0)
 
 
-def _find_needed(pattern: str) -> Iterator[str]:
-    """The atoms and groups of a pattern without alternatives that each match has: none that is optional."""
-    at = 0
-    while match := _PART.search(pattern, at):
-        at = _find_end(pattern, match.start()) if match[0] == "(" else match.end()
-        part = pattern[match.start() : at]
-        if pattern[at:].lstrip(" ")[:1] not in _OPTIONAL and not part.startswith("(?"):  # which may look around
-            yield part
-
-
-def _find_end(pattern: str, start: int) -> int:
-    """Where a group that begins at `start` ends."""
-    depths = accumulate((character == "(") - (character == ")") for character in pattern[start:])
-    return start + 1 + next(at for at, depth in enumerate(depths) if not depth)
-
-
-def _split_alternatives(pattern: str) -> list[str]:
-    """The alternatives of a pattern, where it is no group that has them."""
-    parts, depth = [""], 0
-    for character in pattern:
-        depth += (character == "(") - (character == ")")
-        if character == "|" and not depth:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return parts
+def _unite_needs(alternatives: Sequence[Sequence[Sequence[int]]]) -> tuple[int, ...]:
+    """What one of several alternatives needs, by what the parts of each do."""
+    needs = [[bits for part in parts for bits in part] for parts in alternatives]
+    return tuple(needs[0]) if len(needs) == 1 else (reduce(or_, [own[0] for own in needs]),) if all(needs) else ()
