@@ -16,8 +16,7 @@ from builder.core.errors import ResourceError
 from builder.core.records import Triplet
 from builder.core.settings import Convention
 from builder.engine import Engine, RuleEngine, make_engine
-from builder.engine.matching import RuleIndex
-from builder.engine.rows import RuleRows, WordTable
+from builder.engine.rows import RuleIndex, RuleRows, WordTable
 from builder.language.lexicon.resources import AspectEntry, Lexicon
 from builder.language.lexicon.rules import Rule, RuleExample, load_rules
 from builder.models.combiner import held

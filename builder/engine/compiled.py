@@ -20,11 +20,10 @@ from builder.engine import described, pairing
 from builder.engine.constituents import Pairer
 from builder.engine.deciding import Decision, DecisionRule
 from builder.engine.functions import load_functions
-from builder.engine.matching import DenialRule, Matcher, ReadingRule, RefusalRule, WordsRule
+from builder.engine.matching import DenialRule, Matcher, PredicateRule, Predicates, ReadingRule, RefusalRule, WordsRule
 from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import JoinRule, PhraseReader
 from builder.engine.polarity import ValenceRule
-from builder.engine.predicates import PredicateRule, Predicates
 from builder.engine.rows import EngineClasses, WordTable, check_classes, find_mark
 from builder.engine.symbols import SYMBOLS
 from builder.engine.terms import TermReader, TermRule, find_leads

@@ -57,7 +57,7 @@ class Term(NamedTuple):
 class Constituent(NamedTuple):
     """A word, or several: its place [start, end) in the view, its symbol, the last token it covers (its head in
     Chinese), and what it is. Among the words of a clause an opinion has a phrase where a construction makes it
-    (`engine.predicates`); the entries of others are looked up.
+    (`engine.matching`); the entries of others are looked up.
 
     A tuple, as phrases and terms are, because the engine makes millions: a frozen dataclass takes three times as long
     to make.

@@ -12,10 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache, reduce
+from itertools import pairwise
 from operator import or_
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from builder.core.errors import ResourceError
+from builder.engine.constituents import Units
 from builder.engine.symbols import SYMBOLS, compile_expression
 from builder.language.lexicon.resources import Lexicon, OpinionEntry
 from builder.language.lexicon.rules import Rule
@@ -180,6 +182,41 @@ class EngineClasses:
     def holds(self, name: str, word: str, entry: OpinionEntry | None = None) -> bool:
         """Whether a word is of a class; `entry`: its own as an opinion."""
         return self._table.find(word, entry) & self._bits[name] != 0
+
+
+Indexed = TypeVar("Indexed")
+
+
+def place_bits(units: Units, of_words: Sequence[int]) -> list[int]:
+    """For each unit its bits: those `of_words`, its kind, whether it touches the one before it, and whether it repeats
+    the one before that.
+    """
+    out = [bits | KIND_BITS[unit.symbol] for unit, bits in zip(units, of_words, strict=True)]
+    for i, (before, unit) in enumerate(pairwise(units), start=1):
+        if before.end == unit.start:
+            out[i] |= BITS["TOUCHING"]
+        if i > 1 and unit.word.startswith(units[i - 2].word):
+            out[i] |= BITS["ECHO"]
+    return out
+
+
+class RuleIndex(Generic[Indexed]):
+    """Rules in their order, by the classes of words one of which leads to each."""
+
+    def __init__(self, rules: Sequence[tuple[int, Indexed]]) -> None:
+        """`rules`: the bits of the classes that lead to a rule, none if any word does, and the rule."""
+        self._rules, self._mask = rules, reduce(or_, [bits for bits, _ in rules], 0)
+        self._known: dict[int, list[Indexed]] = {}
+
+    def find(self, bits: int) -> list[Indexed]:
+        """The rules to which words of some classes lead."""
+        bits &= self._mask
+        rules = self._known.get(bits)
+        if rules is None:
+            if len(self._known) >= CACHE:
+                self._known.clear()
+            rules = self._known[bits] = [rule for own, rule in self._rules if not own or own & bits]
+        return rules
 
 
 class Factor(NamedTuple):
