@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from builder.core.records import Token
-from builder.engine.constituents import AspectChoice, Constituent, Earlier, Phrase, Scene, Term
+from builder.engine.constituents import AspectChoice, Constituent, Doc, Phrase, ReadClause, Scene, Term
 from builder.engine.pairing import NearestInSentence, ShortestPath, pair_by_pattern
 from builder.engine.symbols import ADV, ASPECT, COP, CURRENT, DE, HAVE, NOUN, OPINION, VERB
 from builder.language.lexicon.resources import OpinionEntry
@@ -51,7 +51,7 @@ def scene(*units: Any, at: int, heads: dict[int, tuple[int, str]] | None = None)
     links = heads or {}
     tokens = [Token(item.start, item.end, "X", *links.get(n, (-1, "root"))) for n, item in enumerate(items)]
     marked = symbols[:at] + CURRENT + symbols[at + 1 :]
-    return Scene(items, symbols, marked, at, tokens, None, earlier=Earlier([(items, 0)], 0, ()))
+    return Scene(Doc("", tokens, ()), [ReadClause(items, 0)], 0, symbols, marked, at)
 
 
 def words(choice: AspectChoice | None) -> list[str] | None:

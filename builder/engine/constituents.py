@@ -142,31 +142,40 @@ class Topic(NamedTuple):
         return self.aspects[-1] if is_thing(self.aspects[-1]) else self.whole
 
 
-class Earlier(NamedTuple):
-    """All clauses of a text, each with its sentence. `number`: which of them is the opinion's own. `described`: where
-    the aspects start that have an opinion already.
+class ReadClause(NamedTuple):
+    """A clause as the engine reads it; `asked` keeps its opinions from becoming triplets, `doubted` its praise.
+
+    `label`: a mark behind a label ends it (環境：). `mark`: the character that ends it.
     """
 
-    clauses: Sequence[tuple[Units, int]]
-    number: int
-    described: Collection[int]
+    items: list[Constituent]
+    sentence: int
+    asked: bool = False
+    doubted: bool = False
+    label: bool = False
+    mark: str = ""
 
 
 class Scene(NamedTuple):
-    """One opinion to be paired: its clause, its place there, the tokens, the topic carried over, the text, and what
-    stands before.
+    """One opinion to be paired: its place in its clause, the text with all clauses, and the topic carried over.
 
-    `symbols` are those of the clause, `marked` the same with CURRENT for the opinion.
+    `symbols` are those of the clause, `marked` the same with CURRENT for the opinion. `number`: which of the clauses it
+    is. `described`: where the aspects start that have an opinion already.
     """
 
-    items: Units
+    doc: Doc
+    clauses: Sequence[ReadClause]
+    number: int
     symbols: str
     marked: str
     at: int
-    tokens: Sequence[Token]
-    topic: Topic | None
-    text: str = ""
-    earlier: Earlier = Earlier((), 0, ())
+    topic: Topic | None = None
+    described: Collection[int] = ()
+
+    @property
+    def items(self) -> Units:
+        """The words of the clause."""
+        return self.clauses[self.number].items
 
     @property
     def opinion(self) -> Constituent:
@@ -174,13 +183,17 @@ class Scene(NamedTuple):
         return self.items[self.at]
 
 
-class Weighed(NamedTuple):
-    """A candidate for the aspect of an opinion with its score and features, and the clause it stands in."""
+class Candidate(NamedTuple):
+    """An aspect that an opinion may be about, its clause, how many clauses back it stands and how many borders of
+    sentences away; where candidates are weighed, its features and the score that is the sum of their weights.
+    """
 
-    score: float
     aspect: Constituent
     clause: Units
-    features: tuple[str, ...]
+    back: int = 0
+    borders: int = 0
+    score: float = 0.0
+    features: tuple[str, ...] = ()
 
 
 class AspectChoice(NamedTuple):
@@ -191,7 +204,7 @@ class AspectChoice(NamedTuple):
     aspects: Aspects
     detail: str
     rule: str = ""
-    weighed: Sequence[Weighed] = ()
+    weighed: Sequence[Candidate] = ()
 
 
 Pairer = Callable[[Scene], AspectChoice | None]

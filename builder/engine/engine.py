@@ -19,16 +19,16 @@ from builder.engine.compiled import Compiled
 from builder.engine.constituents import (
     AspectChoice,
     Aspects,
+    Candidate,
     Constituent,
     Doc,
-    Earlier,
     Pairer,
     Phrase,
+    ReadClause,
     Scene,
     Term,
     Topic,
     Units,
-    Weighed,
 )
 from builder.engine.coordination import (
     add_coordinated,
@@ -44,7 +44,7 @@ from builder.engine.functions import Labelled, label_clause
 from builder.engine.matching import Refusal
 from builder.engine.pairing import PatternPairer, dependency_path, last_core_token
 from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence, read_aspect
-from builder.engine.reading import ReadClause, read_clauses
+from builder.engine.reading import read_clauses
 from builder.engine.symbols import ASPECT, CURRENT, DE, OPINION
 from builder.engine.weighing import (
     Read,
@@ -67,7 +67,7 @@ class Engine:
         lexicon: Lexicon,
         rules: Sequence[Rule],
         convention: Convention = "natural",
-        observe: Callable[[Constituent, Sequence[Weighed]], None] | None = None,
+        observe: Callable[[Constituent, Sequence[Candidate]], None] | None = None,
     ) -> None:
         """`observe` is called with each opinion that is weighed, and its candidates: for those who fit the weights."""
         self._observe = observe
@@ -220,18 +220,16 @@ class Engine:
         rules, described = self._rules, set[int]()
         topic: Topic | None = None
         begun: Aspects = ()
-        parts = [(clause.items, clause.sentence) for clause in clauses]
         for number, clause in enumerate(clauses):
             paired: list[Constituent] = []
             topic = resume_list(clause.items, topic, begun, rules.words)
             behind = clauses[number + 1].items if number + 1 < len(clauses) else ()
             line = "".join([item.symbol for item in clause.items])
-            earlier = Earlier(parts, number, described)
             for index, item in enumerate(clause.items) if OPINION in line else ():
                 if item.phrase is None:
                     continue
                 marked = line[:index] + CURRENT + line[index + 1 :]
-                scene = Scene(clause.items, line, marked, index, doc.tokens, topic, doc.text, earlier)
+                scene = Scene(doc, clauses, number, line, marked, index, topic, described)
                 pairing = self._single_out(scene, self._pair(scene), behind)
                 if pairing is not None:
                     paired += pairing.aspects
@@ -314,7 +312,7 @@ class Engine:
         anything, and unlisted categories fit all, but for exceptions.
         """
         phrase, term = scene.opinion.own_phrase, aspect.own_term
-        if is_excepted(scene.text, scene.opinion, aspect, self._rules.exceptions):
+        if is_excepted(scene.doc.text, scene.opinion, aspect, self._rules.exceptions):
             return False
         if find_context_row(phrase.entry.word, term, aspect.word, self._lexicon) is not None:
             return True

@@ -190,12 +190,12 @@ class ShortestPath:
 
     def __call__(self, scene: Scene) -> AspectChoice | None:
         opinion, paths = scene.opinion, list[tuple[int, int, Constituent]]()
-        core = last_core_token(scene.tokens, opinion)
+        core = last_core_token(scene.doc.tokens, opinion)
         names = self.touching and not opinion.own_phrase.entry.category.startswith(self.touching)
         for item in scene.items:
             if item.symbol != ASPECT or (names and item.start == opinion.end):
                 continue
-            steps = dependency_path(scene.tokens, item.last, core)
+            steps = dependency_path(scene.doc.tokens, item.last, core)
             if steps is not None and len(steps) <= self.longest:
                 paths.append((len(steps), measure_gap(opinion, item), item))
         steps_of_best, _, best = min(paths, key=itemgetter(0, 1), default=(0, 0, None))
@@ -214,10 +214,10 @@ class NearestInSentence:
     farthest: int
 
     def __call__(self, scene: Scene) -> AspectChoice | None:
-        opinion, (clauses, number, _) = scene.opinion, scene.earlier
+        opinion, clauses, number = scene.opinion, scene.clauses, scene.number
         around = clauses[max(0, number - self.farthest) : number + self.farthest + 1]  # each clause has a character
-        own = [clause for clause, sentence in around if sentence == clauses[number][1]]
-        aspects = [item for clause in own for item in clause if item.symbol == ASPECT]
+        own = [clause for clause in around if clause.sentence == clauses[number].sentence]
+        aspects = [item for clause in own for item in clause.items if item.symbol == ASPECT]
         nearest = min(aspects, key=lambda item: self._measure(opinion, item), default=None)
         if nearest is None or self._measure(opinion, nearest) > self.farthest:
             return None
@@ -253,11 +253,11 @@ class ThingOfAttribute:
             return None
         attribute, named = scene.items[at], [item for item in scene.items[:at] if item.term is not None]
         described = OPINION in scene.symbols[at : scene.at]
-        if described and (owner := _cut_to_owner(attribute, scene.tokens)):
+        if described and (owner := _cut_to_owner(attribute, scene.doc.tokens)):
             return AspectChoice((owner,), f"owner of {attribute.word}")
         things = [item for item in named if is_thing(item)]
         if not things and described:  # 雞肉口感軟嫩香氣十足超愛: the owner of what stands first
-            things = [owner for item in named if (owner := _cut_to_owner(item, scene.tokens))]
+            things = [owner for item in named if (owner := _cut_to_owner(item, scene.doc.tokens))]
         if not things and described and scene.topic and attribute.own_term.role != "overall":
             things = [thing for thing in [scene.topic.thing] if thing]
         return AspectChoice((things[-1],), f"thing before {attribute.word}") if things else None
@@ -323,7 +323,7 @@ def pair_carried(rule: Rule) -> Pairer:
         if topic.label:
             return AspectChoice(topic.aspects, "label before a colon")
         if category.startswith(params.wholes) or _is_foreign(params.foreign, scene.opinion, topic.aspects[0]):
-            return _find_whole(topic, scene.tokens)
+            return _find_whole(topic, scene.doc.tokens)
         return AspectChoice(topic.aspects, "topic of an earlier clause")
 
     return find

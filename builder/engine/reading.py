@@ -11,11 +11,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from builder.core.records import Token
 from builder.engine.compiled import Compiled
-from builder.engine.constituents import THINGS, Constituent, Doc, Term, Units
+from builder.engine.constituents import THINGS, Constituent, Doc, ReadClause, Term, Units
 from builder.engine.matching import Refusal
 from builder.engine.polarity import CONTEXT_ONLY
 from builder.engine.symbols import ASPECT, JUDGING, symbol_set
@@ -68,20 +67,6 @@ BRACKETS = re.compile("[(（][^()（）]{1,60}[)）]")
 """What stands in brackets, with them."""
 MEASURED = ("size", CONTEXT_ONLY)
 """Categories of words that in brackets only say which size or kind was ordered."""
-
-
-class ReadClause(NamedTuple):
-    """A clause as the engine reads it; `asked` keeps its opinions from becoming triplets, `doubted` its praise.
-
-    `label`: one of `LABEL_ENDS` ends it (環境：). `mark`: the character that ends it.
-    """
-
-    items: list[Constituent]
-    sentence: int
-    asked: bool
-    doubted: bool
-    label: bool
-    mark: str
 
 
 def read_clauses(doc: Doc, rules: Compiled, refused: list[Refusal] | None = None) -> list[ReadClause]:
