@@ -8,7 +8,8 @@ import pytest
 
 from builder.core.records import Token
 from builder.engine.constituents import AspectChoice, Constituent, Doc, Phrase, ReadClause, Scene, Term
-from builder.engine.pairing import NearestInSentence, ShortestPath, pair_by_pattern
+from builder.engine.pairing import NearestInSentence, PatternPairer, ShortestPath
+from builder.engine.params import read_params
 from builder.engine.symbols import ADV, ASPECT, COP, CURRENT, DE, HAVE, NOUN, OPINION, VERB
 from builder.language.lexicon.resources import OpinionEntry
 from builder.language.lexicon.rules import Rule
@@ -16,6 +17,10 @@ from builder.language.lexicon.rules import Rule
 
 def rule(**params: Any) -> Rule:
     return Rule("made", "pair", 1, "", params, (), "made.toml:1")
+
+
+def pair_by_pattern(rule: Rule) -> PatternPairer:
+    return read_params(rule, PatternPairer)
 
 
 def opinion(word: str, category: str = "taste.good") -> tuple[str, str, Any]:

@@ -134,8 +134,9 @@ DECLARED: Mapping[str, type] = {
     "decision": DecisionRule,
     "vocabulary": VocabularyRule,
     described.KIND: described.StepRule,
+    **pairing.KINDS,
 }
-"""Kind of a rule -> its parameters, for the kinds that do not pair; those that do declare theirs in `pairing`."""
+"""Kind of a rule -> its parameters."""
 
 
 GONE = {
@@ -162,17 +163,13 @@ GONE = {
 
 
 def check_rules(rules: Sequence[Rule]) -> list[tuple[Rule, object]]:
-    """The rules with their parameters; those that pair made ready. ResourceError names one that cannot run, of whatever
-    convention.
-    """
-    known = {*pairing.KINDS, *DECLARED}
+    """The rules with their parameters. ResourceError names one that cannot run, of whatever convention."""
     out = list[tuple[Rule, object]]()
     for rule in rules:
-        if rule.kind not in known:
-            fix = GONE.get(rule.kind, "known: " + ", ".join(sorted(known)))
+        if rule.kind not in DECLARED:
+            fix = GONE.get(rule.kind, "known: " + ", ".join(sorted(DECLARED)))
             raise rule.fault("", f"unknown kind {rule.kind!r}", fix)
-        pairs = rule.kind in pairing.KINDS
-        out.append((rule, pairing.KINDS[rule.kind](rule) if pairs else read_params(rule, DECLARED[rule.kind])))
+        out.append((rule, read_params(rule, DECLARED[rule.kind])))
         if rule.kind == FUNCTION and not rule.code:
             raise rule.fault("", "it has no function", "write a function of Python into a domain pack")
     return out
@@ -212,7 +209,7 @@ class Compiled:
         units = _read_units(chosen.find(WordsRule))
         self.units = UnitReader(self.lexicon, units, apart, join.had, self._readings, self.words)
         self.terms = TermReader(self.lexicon, term, self.words)
-        self.joining = frozenset(word for _, own in chosen.find(pairing.PatternPairer) for word in own.params.words)
+        self.joining = frozenset(word for _, own in chosen.find(pairing.PatternPairer) for word in own.words)
         """Words between a thing and what it comes with."""
         pairers = [(rule, cast(Pairer, own)) for rule, own in chosen if rule.kind in pairing.KINDS]
         self.pairers = [(rule.name, pairer) for rule, pairer in sorted(pairers, key=lambda pair: pair[0].order)]
