@@ -9,8 +9,9 @@ convention reads by the result.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from itertools import chain
 from types import MappingProxyType
 from typing import TypeVar, cast
@@ -216,12 +217,8 @@ class Compiled:
         self.conjunction = next((rule.name for rule, _ in chosen if rule.kind == "conjunction"), "")
         self.decision = next((Decision(rule.name, own) for rule, own in chosen.find(DecisionRule)), None)
         self.valences = [own for _, own in chosen.find(ValenceRule)]
-        compatible = [own for _, own in chosen.find(CompatibleRule)]
-        self.compatible = _limit_categories(self.lexicon, compatible)
-        """Opinion category -> for each rule that limits it, the prefixes of aspect classes that it may describe."""
-        named = {cls.partition(".")[0] for own in compatible for classes in own.classes.values() for cls in classes}
-        self.limited = tuple(sorted(named))
-        """How the classes begin of which such rules say something; others (of a user's pack) are described by all."""
+        self.can_describe = compile_limits([own for _, own in chosen.find(CompatibleRule)])
+        """Whether an opinion of a category can describe an aspect of a class."""
         self.exceptions = compile_exceptions(chosen.find(ExceptionRule))
         self.functions = load_functions(rule for rule, _ in chosen if rule.kind == FUNCTION)
 
@@ -276,17 +273,17 @@ def _change_words(lexicon: Lexicon, rules: Sequence[tuple[Rule, VocabularyRule]]
     return lexicon, sorted(apart.union(*(changes.read_apart for _, changes in rules)))
 
 
-def _limit_categories(lexicon: Lexicon, rules: Sequence[CompatibleRule]) -> dict[str, tuple[tuple[str, ...], ...]]:
-    """For each category that a rule limits, the classes that each such rule allows: those of the longest prefix.
-
-    All categories count: those that a construction alone gives its opinions (absent.charge) are of no entry.
+def compile_limits(rules: Sequence[CompatibleRule]) -> Callable[[str, str], bool]:
+    """Whether opinions of a category can describe aspects of a class: each rule allows the classes of the longest
+    prefix of the category that it has. Classes of which no rule says anything (of a user's pack) are described by all.
     """
-    limits = {
-        category: tuple(
-            rule.classes[max(prefixes, key=len)]
-            for rule in rules
-            if (prefixes := [prefix for prefix in rule.classes if category.startswith(prefix)])
-        )
-        for category in sorted(lexicon.categories)
-    }
-    return {category: classes for category, classes in limits.items() if classes}
+    allowed = [cls for rule in rules for classes in rule.classes.values() for cls in classes]
+    limited = tuple({cls.partition(".")[0] for cls in allowed})
+
+    @cache
+    def can_describe(category: str, cls: str) -> bool:
+        known = [(rule, [prefix for prefix in rule.classes if category.startswith(prefix)]) for rule in rules]
+        limits = [rule.classes[max(prefixes, key=len)] for rule, prefixes in known if prefixes]
+        return not cls.startswith(limited) or all(cls.startswith(classes) for classes in limits)
+
+    return can_describe

@@ -318,9 +318,7 @@ class Engine:
             return True
         if phrase.entry.category == CONTEXT_ONLY:
             return self._exceeds(phrase, term)
-        known = term.cls.startswith(self._rules.limited)
-        limits = self._rules.compatible.get(phrase.entry.category) if known else None
-        return limits is None or all(term.cls.startswith(classes) for classes in limits)
+        return self._rules.can_describe(phrase.entry.category, term.cls)
 
     def _make_triplet(self, doc: Doc, scene: Scene, aspect: Constituent, rule: str, pairing: AspectChoice) -> Triplet:
         item = scene.opinion
