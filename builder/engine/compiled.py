@@ -19,6 +19,7 @@ from typing import TypeVar, cast
 from builder.core.settings import Convention
 from builder.engine import described, pairing
 from builder.engine.constituents import Pairer
+from builder.engine.coordination import ListReader
 from builder.engine.deciding import Decision, DecisionRule
 from builder.engine.functions import load_functions
 from builder.engine.matching import DenialRule, Matcher, PredicateRule, Predicates, ReadingRule, RefusalRule, WordsRule
@@ -209,9 +210,9 @@ class Compiled:
         self._match(chosen, join)
         units = _read_units(chosen.find(WordsRule))
         self.units = UnitReader(self.lexicon, units, apart, join.had, self._readings, self.words)
-        self.terms = TermReader(self.lexicon, term, self.words)
-        self.joining = frozenset(word for _, own in chosen.find(pairing.PatternPairer) for word in own.words)
-        """Words between a thing and what it comes with."""
+        joining = frozenset(word for _, own in chosen.find(pairing.PatternPairer) for word in own.words)
+        self.lists = ListReader(self.words, joining)
+        self.terms = TermReader(self.lexicon, term, self.words, self.lists)
         pairers = [(rule, cast(Pairer, own)) for rule, own in chosen if rule.kind in pairing.KINDS]
         self.pairers = [(rule.name, pairer) for rule, pairer in sorted(pairers, key=lambda pair: pair[0].order)]
         self.conjunction = next((rule.name for rule, _ in chosen if rule.kind == "conjunction"), "")

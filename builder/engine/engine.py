@@ -30,15 +30,7 @@ from builder.engine.constituents import (
     Topic,
     Units,
 )
-from builder.engine.coordination import (
-    add_coordinated,
-    add_listed,
-    find_singled,
-    keep_kind,
-    next_topic,
-    open_list,
-    resume_list,
-)
+from builder.engine.coordination import keep_kind
 from builder.engine.deciding import rank_candidates, weigh_candidates
 from builder.engine.functions import Labelled, label_clause
 from builder.engine.matching import Refusal
@@ -217,12 +209,12 @@ class Engine:
 
     def _pair_all(self, doc: Doc, clauses: Sequence[ReadClause]) -> Iterator[tuple[Scene, AspectChoice | None, bool]]:
         """Each opinion in text order with its aspects, and whether something takes these out of what is stated."""
-        rules, described = self._rules, set[int]()
+        lists, described = self._rules.lists, set[int]()
         topic: Topic | None = None
         begun: Aspects = ()
         for number, clause in enumerate(clauses):
-            paired: list[Constituent] = []
-            topic = resume_list(clause.items, topic, begun, rules.words)
+            paired: Aspects = ()
+            topic = lists.resume_list(clause.items, topic, begun)
             behind = clauses[number + 1].items if number + 1 < len(clauses) else ()
             line = "".join([item.symbol for item in clause.items])
             for index, item in enumerate(clause.items) if OPINION in line else ():
@@ -233,18 +225,12 @@ class Engine:
                 pairing = self._single_out(scene, self._pair(scene), behind)
                 if pairing is not None:
                     paired += pairing.aspects
-                    pairing = self._add_list(scene, pairing, begun)
+                    listed = lists.find_listed(clause.items, pairing.aspects, begun) if begun else ()
+                    pairing = self._add_fitting(scene, pairing, listed)
                     described |= {about.start for about in pairing.aspects}
                 yield scene, pairing, pairing is not None and self._is_unstated(clause, index)
-            begun = open_list(clause.items, begun, clause.mark, rules.words)
-            topic = next_topic(clause.items, paired, topic, clause.label, rules.words, rules.joining)
-
-    def _add_list(self, scene: Scene, pairing: AspectChoice, begun: Aspects) -> AspectChoice:
-        """The pairing with the aspects of the list that is open."""
-        if not begun:
-            return pairing
-        aspects = add_listed(scene.items, pairing.aspects, begun, self._rules.words)
-        return pairing._replace(aspects=self._keep_fitting(scene, aspects, pairing.aspects))
+            begun = lists.open_list(clause.items, begun, clause.mark)
+            topic = lists.next_topic(clause.items, paired, topic, clause.label)
 
     def _pair(self, scene: Scene) -> AspectChoice | None:
         """The first rule that finds an aspect that the opinion can describe proposes it; if it is not sure, all
@@ -263,28 +249,29 @@ class Engine:
                 pairing = AspectChoice((weighed[0].aspect,), "the best of all candidates", decision.name)
                 clause = weighed[0].clause
             pairing = pairing._replace(weighed=weighed)
-        return pairing and pairing._replace(aspects=self._share(scene, pairing.aspects, clause))
+        return pairing and self._share(scene, pairing, clause)
 
     def _single_out(self, scene: Scene, pairing: AspectChoice | None, behind: Units) -> AspectChoice | None:
         """都很好吃，尤其是湯: the pairing, with what the clause behind names as that of which it holds above all."""
-        named = find_singled(scene.items, scene.at, behind, self._rules.words)
-        named = self._keep_fitting(scene, named)
-        if not named:
+        alone = AspectChoice((), "named behind the opinion", self._rules.conjunction)
+        named = self._rules.lists.find_singled(scene.items, scene.at, behind)
+        found = self._add_fitting(scene, pairing or alone, named)
+        return found if found.aspects else None
+
+    def _share(self, scene: Scene, pairing: AspectChoice, clause: Units) -> AspectChoice:
+        """The pairing with what its aspect's clause coordinates with that aspect, where it is one."""
+        aspect, opinion = pairing.aspects[0], scene.opinion
+        if not self._rules.conjunction or len(pairing.aspects) > 1:
             return pairing
-        if pairing is None:
-            return AspectChoice(named, "named behind the opinion", self._rules.conjunction)
-        return pairing._replace(aspects=(*pairing.aspects, *[x for x in named if x not in pairing.aspects]))
+        coordinated = self._rules.lists.find_coordinated(clause, aspect)
+        if aspect.start >= opinion.end and scene.symbols[scene.at + 1 : scene.at + 2] == DE:
+            coordinated = keep_kind(aspect, coordinated)
+        return self._add_fitting(scene, pairing, coordinated)
 
-    def _share(self, scene: Scene, aspects: Aspects, clause: Units) -> Aspects:
-        """The aspects with those of their clause coordinated with them that the opinion can describe."""
-        shared = add_coordinated(clause, aspects, self._rules.words) if self._rules.conjunction else aspects
-        if len(shared) > 1 and scene.symbols[scene.at + 1 : scene.at + 2] == DE:
-            shared = keep_kind(shared, scene.opinion.end)
-        return self._keep_fitting(scene, shared, aspects)
-
-    def _keep_fitting(self, scene: Scene, aspects: Aspects, sure: Aspects = ()) -> Aspects:
-        """Those of the aspects that the opinion can describe, and those that are `sure`."""
-        return tuple([aspect for aspect in aspects if aspect in sure or self._fits(scene, aspect)])
+    def _add_fitting(self, scene: Scene, pairing: AspectChoice, more: Aspects) -> AspectChoice:
+        """The pairing with those of other aspects that the opinion can describe."""
+        fitting = [one for one in more if one not in pairing.aspects and self._fits(scene, one)]
+        return pairing._replace(aspects=(*pairing.aspects, *fitting)) if fitting else pairing
 
     def _propose(self, scene: Scene) -> AspectChoice | None:
         """The answer of the first rule that finds an aspect that the opinion can describe."""

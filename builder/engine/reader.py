@@ -129,7 +129,11 @@ def to_text(triplet: Triplet, shown: View, text: str) -> Triplet:
     """A triplet in offsets of a view as one in offsets of the text that the view shows."""
     if shown.unshortened and shown.text == text:
         return triplet
-    return triplet.mapped(lambda element: shown.element(element.spans, text))
+
+    def move(element: Element) -> Element:
+        return shown.element(element.spans, text)
+
+    return triplet.mapped(move)
 
 
 def to_view(triplet: Triplet, shown: View) -> Triplet | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from builder.core.records import Span
 from builder.engine.constituents import GENERIC, THINGS, Constituent, Term, Units, bar_aspect, is_kind, is_thing
-from builder.engine.coordination import are_gathered, make_listed_nouns_aspects
+from builder.engine.coordination import ListReader, make_listed_nouns_aspects
 from builder.engine.params import compile_pairs
 from builder.engine.rows import EngineClasses
 from builder.engine.symbols import ADJ, ADV, ASPECT, BLOCKED, BUT, DE, NOUN, PART, symbol_set
@@ -64,8 +64,8 @@ class TermReader:
     of classes; `endings` are the last characters of composed names.
     """
 
-    def __init__(self, lexicon: Lexicon, rule: TermRule, words: EngineClasses) -> None:
-        self._lexicon, self.rule, self._words = lexicon, rule, words
+    def __init__(self, lexicon: Lexicon, rule: TermRule, words: EngineClasses, lists: ListReader) -> None:
+        self._lexicon, self.rule, self._words, self._lists = lexicon, rule, words, lists
         self._wholes = frozenset(words.entries["WHOLES"])
         self._are_separate, self._is_leading = compile_pairs(rule.separate), compile_pairs(rule.leading)
         composed = (word for word, entry in lexicon.aspects.items() if entry.cls.startswith(rule.composed))
@@ -184,7 +184,7 @@ class TermReader:
         item = clause[i]
         if item.term is None or before.term is None or before.end != item.start or item.term.role != before.term.role:
             return False
-        return item.term.role in _LISTED and are_gathered(clause, i, self._words)
+        return item.term.role in _LISTED and self._lists.are_gathered(clause, i)
 
     def _join_to_last(self, out: Units, item: Constituent, text: str) -> tuple[int, Constituent] | None:
         """How many of the last constituents of `out` the new one joins, and what they become; None if it stands
@@ -242,7 +242,7 @@ class TermReader:
         if before.term is None or item.term is None:
             return self._begins_name(before, item)
         composed = self._is_composed(before.term) and self._is_composed(item.term)
-        return composed and before.term.role not in GENERIC and not are_gathered(clause, i, self._words)
+        return composed and before.term.role not in GENERIC and not self._lists.are_gathered(clause, i)
 
 
 def _cut_to_head(item: Constituent, heads: Collection[str]) -> Constituent:
