@@ -26,7 +26,7 @@ from builder.engine.matching import DenialRule, Matcher, PredicateRule, Predicat
 from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import JoinRule, PhraseReader
 from builder.engine.polarity import ValenceRule
-from builder.engine.rows import EngineClasses, WordTable, check_classes, find_mark
+from builder.engine.rows import WordTable, check_classes, find_mark
 from builder.engine.symbols import SYMBOLS
 from builder.engine.terms import TermReader, TermRule, find_leads
 from builder.engine.units import UnitReader
@@ -63,7 +63,7 @@ class VocabularyRule:
 
 def change_lexicon(lexicon: Lexicon, rule: Rule, changes: VocabularyRule) -> Lexicon:
     """The lexicon with a convention's own words; `rule` names the new entries."""
-    table, read_apart = WordTable(lexicon), frozenset(changes.read_apart)
+    table, read_apart = WordTable(lexicon, {}), frozenset(changes.read_apart)
     unjudged, unnamed = table.add(changes.without_opinions), table.add(changes.without_aspects)
     no_opinions, no_aspects = _list_words(changes.without_opinions), _list_words(changes.without_aspects)
     opinions = {
@@ -225,20 +225,17 @@ class Compiled:
 
     def _match(self, chosen: _Selection, join: JoinRule) -> None:
         """The rules that match units, over one table of words."""
-        shared = _read_classes(chosen.find(WordsRule))
-        table = WordTable(self.lexicon)
-        self.words = EngineClasses(shared, table)
-        predicates = chosen.find(PredicateRule)
-        self.predicates = Predicates(predicates, shared, table, self.lexicon.categories)
-        self._readings = Matcher(chosen.find(ReadingRule), shared, table)
+        table = self.words = WordTable(self.lexicon, _read_classes(chosen.find(WordsRule)))
+        self.predicates = Predicates(chosen.find(PredicateRule), table, self.lexicon.categories)
+        self._readings = Matcher(chosen.find(ReadingRule), table)
         refusals = chosen.find(RefusalRule)
         for rule, own in refusals:
             if own.paired and own.of_aspects:
                 raise rule.fault("paired", "it refuses aspects, which are not paired", "leave out `paired`")
-        self.refused_aspects = Matcher([own for own in refusals if own[1].of_aspects], shared, table)
-        self.unstated = Matcher([own for own in refusals if own[1].paired], shared, table)
-        plain = Matcher([own for own in refusals if not (own[1].of_aspects or own[1].paired)], shared, table)
-        denials = Matcher(chosen.find(DenialRule), shared, table)
+        self.refused_aspects = Matcher([own for own in refusals if own[1].of_aspects], table)
+        self.unstated = Matcher([own for own in refusals if own[1].paired], table)
+        plain = Matcher([own for own in refusals if not (own[1].of_aspects or own[1].paired)], table)
+        denials = Matcher(chosen.find(DenialRule), table)
         leads = find_leads(self.lexicon, self.words.entries["WHOLES"])
         self.phrases = PhraseReader(self.lexicon, self.words, join, plain, denials, leads)
 

@@ -8,7 +8,7 @@ In: the constituents of a clause, what was paired in it, and the list that claus
 from __future__ import annotations
 
 from builder.engine.constituents import ATTRIBUTES, THINGS, Aspects, Constituent, Term, Topic, Units, is_kind, is_thing
-from builder.engine.rows import EngineClasses
+from builder.engine.rows import WordTable
 from builder.engine.symbols import ADV, ASPECT, DE, DEG, JOINERS, NEG, NOUN, symbol_set
 
 _LONGEST_LIST = 40
@@ -53,7 +53,7 @@ class ListReader:
     `words`: those that gather a list, point or single out. `joining`: those between a thing and what it comes with.
     """
 
-    def __init__(self, words: EngineClasses, joining: frozenset[str]) -> None:
+    def __init__(self, words: WordTable, joining: frozenset[str]) -> None:
         self._words, self._joining = words, joining
 
     def find_coordinated(self, clause: Units, aspect: Constituent) -> Aspects:

@@ -19,7 +19,7 @@ from operator import or_
 from typing import NamedTuple
 
 from builder.engine.constituents import Constituent, Phrase, Units, bar_aspect
-from builder.engine.rows import BITS, DENIER, Classes, Pattern, RuleIndex, RuleRows, WordTable, compile_body, place_bits
+from builder.engine.rows import BITS, DENIER, Pattern, RuleIndex, RuleRows, WordTable, compile_body, place_bits
 from builder.engine.symbols import ASPECT, NEG, OPINION, SYMBOLS
 from builder.language.lexicon.resources import OpinionEntry
 from builder.language.lexicon.rules import Rule
@@ -167,13 +167,10 @@ class Line(NamedTuple):
 class Matcher:
     """The rules of one action, in their order."""
 
-    def __init__(self, rules: Sequence[tuple[Rule, MatchRule]], shared: Classes, table: WordTable) -> None:
-        """`shared`: classes of words that every rule may name beside its own.
-
-        ResourceError names a pattern that cannot be read, a class that is empty, or one whose name is taken.
-        """
+    def __init__(self, rules: Sequence[tuple[Rule, MatchRule]], table: WordTable) -> None:
+        """ResourceError names a pattern that cannot be read, a class that is empty, or one whose name is taken."""
         self._table = table
-        self._rules = tuple([_compile_rule(rule, params, shared, table) for rule, params in rules])
+        self._rules = tuple([_compile_rule(rule, params, table) for rule, params in rules])
         self._readings = {rule.name: _read_reading(rule, own) for rule, own in rules if isinstance(own, ReadingRule)}
         self._index = RuleIndex([(rule.about, rule) for rule in self._rules])
         self._of_neighbours = {rule.name for rule in self._rules if rule.needs_neighbour}
@@ -262,9 +259,9 @@ class Matcher:
         return rule.holds("".join(map(rule.rows.spell, all_bits)))
 
 
-def _compile_rule(rule: Rule, params: MatchRule, shared: Classes, table: WordTable) -> _Matched:
+def _compile_rule(rule: Rule, params: MatchRule, table: WordTable) -> _Matched:
     focus = _ASPECT if isinstance(params, RefusalRule) and params.of_aspects else _OPINION
-    rows = RuleRows(rule, {"patterns": params.patterns, "unless": params.unless}, shared, params.words, table)
+    rows = RuleRows(rule, {"patterns": params.patterns, "unless": params.unless}, params.words, table)
     patterns, unless = (
         tuple(rows.compile(pattern, focus, rule.at(key)) for pattern in part)
         for key, part in (("patterns", params.patterns), ("unless", params.unless))
@@ -333,18 +330,11 @@ class Predicates:
     """All predicates, found by the words that they need; each makes opinions that carry their own entry."""
 
     def __init__(
-        self,
-        rules: Sequence[tuple[Rule, PredicateRule]],
-        shared: Classes,
-        table: WordTable,
-        valences: Mapping[str, float],
+        self, rules: Sequence[tuple[Rule, PredicateRule]], table: WordTable, valences: Mapping[str, float]
     ) -> None:
-        """`shared`: classes of words that every rule may name. `valences`: those of the categories.
-
-        ResourceError names an unknown category or unit.
-        """
+        """`valences`: those of the categories. ResourceError names an unknown category or unit."""
         self._table = table
-        made = [_compile_predicate(rule, params, shared, table, valences) for rule, params in rules]
+        made = [_compile_predicate(rule, params, table, valences) for rule, params in rules]
         self._index = RuleIndex([(one.needs[0] if one.needs else 0, one) for one in made])
         self._makeable = reduce(or_, [table.find(one.entry.word, one.entry) for one in made], 0)
         """The classes of the opinions that they make, by category: a later one may need what an earlier one makes."""
@@ -369,13 +359,13 @@ class Predicates:
 
 
 def _compile_predicate(
-    rule: Rule, params: PredicateRule, shared: Classes, table: WordTable, valences: Mapping[str, float]
+    rule: Rule, params: PredicateRule, table: WordTable, valences: Mapping[str, float]
 ) -> _Predicate:
     if params.category not in valences:
         fix = "use one of lexicons/opinion_categories.tsv"
         raise rule.fault("category", f"unknown category {params.category!r}", fix)
     parts = {"before": params.before, "pattern": params.pattern, "after": params.after}
-    rows = RuleRows(rule, {key: [part] for key, part in parts.items()}, shared, params.words, table)
+    rows = RuleRows(rule, {key: [part] for key, part in parts.items()}, params.words, table)
     before, core, after = map(rows.spell_pattern, parts.values())
     own = reduce(or_, map(table.add, params.words.values()), 0)
     needs = tuple(chain(*map(rows.find_needs, parts.values()))) or ((own,) if own else ())

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from builder.core.records import Span
 from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term, Units
 from builder.engine.matching import Line, Matcher, Refusal
-from builder.engine.rows import EngineClasses
+from builder.engine.rows import WordTable
 from builder.engine.symbols import ADJ, ASPECT, COP, DE, DEG, HAVE, NEG, OPINION, POST, STATEMENT_ENDS, symbol_set
 from builder.engine.terms import PRAISE
 from builder.language.lexicon.resources import Lexicon, OpinionEntry
@@ -53,7 +53,7 @@ class PhraseReader:
     def __init__(
         self,
         lexicon: Lexicon,
-        words: EngineClasses,
+        words: WordTable,
         join: JoinRule,
         refusals: Matcher,
         denials: Matcher,
@@ -249,7 +249,7 @@ def is_doubled(units: Units, k: int) -> bool:
 
 
 def _add_opinion(
-    out: list[Constituent], item: Constituent, after: Units, text: str, rule: JoinRule, words: EngineClasses
+    out: list[Constituent], item: Constituent, after: Units, text: str, rule: JoinRule, words: WordTable
 ) -> None:
     """Append an opinion to the clause so far, or make it one with the opinion before it. `after`: the unit behind it,
     if any.
@@ -271,7 +271,7 @@ def _add_opinion(
         out.append(item)
 
 
-def _are_bridged(before: Constituent, item: Constituent, text: str, words: EngineClasses) -> bool:
+def _are_bridged(before: Constituent, item: Constituent, text: str, words: WordTable) -> bool:
     """軟中帶脆: whether an opinion has the one behind it in it; neither is denied, nor are they of opposite signs.
 
     軟而不爛: so are a quality and the fault denied that it is free of; 好看而不好吃 are two.

@@ -80,59 +80,6 @@ def check_classes(rule: Rule, classes: Classes) -> None:
             raise rule.fault("words", f"{name} has an empty word", "remove it")
 
 
-class WordTable:
-    """Which classes a word is of, as bits, for the rules of all actions: a class that several rules name costs once.
-
-    A class holds words as they are, beginnings (`一…`), endings (`…味`), classes of aspects (`@staff`), roles of
-    aspects (`role:person`), categories of opinions (`category:taste`), kinds of irrealis.tsv and contrast.tsv
-    (`irrealis:wish`, `contrast:but`).
-    """
-
-    def __init__(self, lexicon: Lexicon) -> None:
-        self._lexicon = lexicon
-        self._bits: dict[tuple[str, ...], int] = {}
-        self._marked: dict[str, dict[str, int]] = {mark: {} for mark in ("", "…_", "_…", "@", *_PREFIXES)}
-        self.known: dict[object, int] = {}
-        """Words, or words with what they are worth as opinions -> their bits."""
-
-    def add(self, words: Collection[str]) -> int:
-        """The bit of a class of words."""
-        key = tuple(sorted(words))
-        if key in self._bits:
-            return self._bits[key]
-        bit = self._bits[key] = _FIRST_CLASS << len(self._bits)
-        for word in key:
-            mark = find_mark(word)
-            marked, name = self._marked[mark], word.strip("…@").removeprefix(mark)
-            marked[name] = marked.get(name, 0) | bit
-        return bit
-
-    def find(self, word: str, entry: OpinionEntry | None = None) -> int:
-        """The bits of the classes that a word is of; `entry`: its own as an opinion."""
-        key = word if entry is None else (word, entry.category, entry.valence)
-        bits = self.known.get(key)
-        if bits is None:
-            if len(self.known) >= CACHE:
-                self.known.clear()
-            bits = self.known[key] = self._classify(word, entry or self._lexicon.opinions.get(word.lower()))
-        return bits
-
-    def _classify(self, word: str, entry: OpinionEntry | None) -> int:
-        lexicon, marked = self._lexicon, self._marked
-        bits = marked[""].get(word, 0) | (_SINGLE if len(word) == 1 else 0)
-        for end in range(1, len(word) + 1):
-            bits |= marked["_…"].get(word[:end], 0) | marked["…_"].get(word[-end:], 0)
-        bits |= marked["irrealis:"].get(lexicon.irrealis.get(word, ""), 0)
-        bits |= marked["contrast:"].get(lexicon.contrast.get(word, ""), 0)
-        if aspect := lexicon.aspects.get(word.lower()):
-            bits |= marked["role:"].get(lexicon.classes.get(aspect.cls, ""), 0) | _find_prefixed(
-                marked["@"], aspect.cls
-            )
-        if entry is not None:
-            bits |= _find_prefixed(marked["category:"], entry.category) | (_GOOD if entry.valence >= 5 else 0)
-        return bits
-
-
 ENGINE_CLASSES: Mapping[str, str] = {
     "FILLERS": "may stand between a negator and its opinion: 沒有想像中好吃",
     "LEVELS": "tells a level, and is no part of the opinion behind it: 這麼好吃",
@@ -170,18 +117,65 @@ ENGINE_CLASSES: Mapping[str, str] = {
 """Name of a class that the engine itself asks for -> what its words are, or do."""
 
 
-class EngineClasses:
-    """The classes of rules of kind `words` that the engine itself asks for; one that no rule has is empty. `entries`:
-    their words as they are written.
+class WordTable:
+    """Which classes a word is of, as bits, for the rules of all actions: a class that several rules name costs once.
+
+    A class holds words as they are, beginnings (`一…`), endings (`…味`), classes of aspects (`@staff`), roles of
+    aspects (`role:person`), categories of opinions (`category:taste`), kinds of irrealis.tsv and contrast.tsv
+    (`irrealis:wish`, `contrast:but`).
     """
 
-    def __init__(self, shared: Classes, table: WordTable) -> None:
+    def __init__(self, lexicon: Lexicon, shared: Classes) -> None:
+        """`shared`: the classes of rules of kind `words`, which all rules may name; the engine itself asks for some."""
+        self._lexicon, self.shared = lexicon, shared
+        self._bits: dict[tuple[str, ...], int] = {}
+        self._marked: dict[str, dict[str, int]] = {mark: {} for mark in ("", "…_", "_…", "@", *_PREFIXES)}
+        self.known: dict[object, int] = {}
+        """Words, or words with what they are worth as opinions -> their bits."""
         self.entries = {name: tuple(shared.get(name, ())) for name in ENGINE_CLASSES}
-        self._table, self._bits = table, {name: table.add(words) for name, words in self.entries.items()}
+        """The words of the engine's classes as they are written; one that no rule has is empty."""
+        self._of_engine = {name: self.add(words) for name, words in self.entries.items()}
 
     def holds(self, name: str, word: str, entry: OpinionEntry | None = None) -> bool:
-        """Whether a word is of a class; `entry`: its own as an opinion."""
-        return self._table.find(word, entry) & self._bits[name] != 0
+        """Whether a word is of one of the engine's classes; `entry`: its own as an opinion."""
+        return self.find(word, entry) & self._of_engine[name] != 0
+
+    def add(self, words: Collection[str]) -> int:
+        """The bit of a class of words."""
+        key = tuple(sorted(words))
+        if key in self._bits:
+            return self._bits[key]
+        bit = self._bits[key] = _FIRST_CLASS << len(self._bits)
+        for word in key:
+            mark = find_mark(word)
+            marked, name = self._marked[mark], word.strip("…@").removeprefix(mark)
+            marked[name] = marked.get(name, 0) | bit
+        return bit
+
+    def find(self, word: str, entry: OpinionEntry | None = None) -> int:
+        """The bits of the classes that a word is of; `entry`: its own as an opinion."""
+        key = word if entry is None else (word, entry.category, entry.valence)
+        bits = self.known.get(key)
+        if bits is None:
+            if len(self.known) >= CACHE:
+                self.known.clear()
+            bits = self.known[key] = self._classify(word, entry or self._lexicon.opinions.get(word.lower()))
+        return bits
+
+    def _classify(self, word: str, entry: OpinionEntry | None) -> int:
+        lexicon, marked = self._lexicon, self._marked
+        bits = marked[""].get(word, 0) | (_SINGLE if len(word) == 1 else 0)
+        for end in range(1, len(word) + 1):
+            bits |= marked["_…"].get(word[:end], 0) | marked["…_"].get(word[-end:], 0)
+        bits |= marked["irrealis:"].get(lexicon.irrealis.get(word, ""), 0)
+        bits |= marked["contrast:"].get(lexicon.contrast.get(word, ""), 0)
+        if aspect := lexicon.aspects.get(word.lower()):
+            bits |= marked["role:"].get(lexicon.classes.get(aspect.cls, ""), 0) | _find_prefixed(
+                marked["@"], aspect.cls
+            )
+        if entry is not None:
+            bits |= _find_prefixed(marked["category:"], entry.category) | (_GOOD if entry.valence >= 5 else 0)
+        return bits
 
 
 Indexed = TypeVar("Indexed")
@@ -257,15 +251,13 @@ class Pattern(NamedTuple):
 class RuleRows:
     """The rows of the units of a clause for one rule, and its patterns over them."""
 
-    def __init__(
-        self, rule: Rule, patterns: Mapping[str, Sequence[str]], shared: Classes, own: Classes, table: WordTable
-    ) -> None:
-        """`patterns`: key of the rule -> its patterns; `shared` and `own`: the classes that they may name.
+    def __init__(self, rule: Rule, patterns: Mapping[str, Sequence[str]], own: Classes, table: WordTable) -> None:
+        """`patterns`: key of the rule -> its patterns; `own`: the classes that they may name beside those of the table.
 
         ResourceError on a name that is taken, an empty word, or a pattern that cannot be read.
         """
         check_classes(rule, own)
-        self._classes, self._table = {**shared, **own}, table
+        self._classes, self._table = {**table.shared, **own}, table
         self._atoms: dict[str, list[Factor]] = {}
         for key, pattern in ((key, pattern) for key, key_patterns in patterns.items() for pattern in key_patterns):
             for atom in _ATOM.findall(pattern):

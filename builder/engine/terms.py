@@ -12,7 +12,7 @@ from builder.core.records import Span
 from builder.engine.constituents import GENERIC, THINGS, Constituent, Term, Units, bar_aspect, is_kind, is_thing
 from builder.engine.coordination import ListReader, make_listed_nouns_aspects
 from builder.engine.params import compile_pairs
-from builder.engine.rows import EngineClasses
+from builder.engine.rows import WordTable
 from builder.engine.symbols import ADJ, ADV, ASPECT, BLOCKED, BUT, DE, NOUN, PART, symbol_set
 from builder.language.lexicon.resources import Lexicon
 
@@ -64,7 +64,7 @@ class TermReader:
     of classes; `endings` are the last characters of composed names.
     """
 
-    def __init__(self, lexicon: Lexicon, rule: TermRule, words: EngineClasses, lists: ListReader) -> None:
+    def __init__(self, lexicon: Lexicon, rule: TermRule, words: WordTable, lists: ListReader) -> None:
         self._lexicon, self.rule, self._words, self._lists = lexicon, rule, words, lists
         self._wholes = frozenset(words.entries["WHOLES"])
         self._are_separate, self._is_leading = compile_pairs(rule.separate), compile_pairs(rule.leading)

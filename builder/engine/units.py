@@ -14,7 +14,7 @@ from itertools import accumulate
 from builder.core.records import Token
 from builder.engine.constituents import Constituent, Units
 from builder.engine.matching import Matcher, Refusal, UnitReading
-from builder.engine.rows import EngineClasses
+from builder.engine.rows import WordTable
 from builder.engine.symbols import (
     ADJ,
     ADV,
@@ -77,7 +77,7 @@ class UnitReader:
         apart: Collection[str],
         had: bool,
         readings: Matcher,
-        words: EngineClasses,
+        words: WordTable,
     ) -> None:
         """Opinion before negator, degree word, aspect …; `readings` and roles settle words with two roles."""
         self._lexicon, self._readings, self._words = lexicon, readings, words

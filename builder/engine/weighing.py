@@ -16,7 +16,7 @@ from builder.core.edges import shared, tidied
 from builder.core.records import Element, Reasons, Span, Triplet, polarity_of
 from builder.engine.constituents import Constituent, Phrase, Term, Units
 from builder.engine.phrases import OVER, UNHEDGED
-from builder.engine.rows import EngineClasses
+from builder.engine.rows import WordTable
 from builder.engine.symbols import BLOCKED, DE, symbol_set
 from builder.language.lexicon.rules import Rule
 
@@ -53,7 +53,7 @@ def find_full_start(clause: Units, aspect: Constituent, determiners: tuple[str, 
 
 
 def make_opinion(
-    text: str, clause: Units, index: int, words: EngineClasses, aspect: Constituent | None = None
+    text: str, clause: Units, index: int, words: WordTable, aspect: Constituent | None = None
 ) -> tuple[Element, Element]:
     """The opinion at `index`, its core with its negators, and the whole stretch.
 
@@ -81,7 +81,7 @@ def make_core(text: str, phrase: Phrase) -> Element:
     return make_element(text, (*phrase.negators, phrase.core))
 
 
-def find_comparison(clause: Units, first: int, aspect: Constituent | None, words: EngineClasses) -> int:
+def find_comparison(clause: Units, first: int, aspect: Constituent | None, words: WordTable) -> int:
     """Where the comparison begins that ends in front of the opinion at `first` (比 上一代 輕); `first` if none does.
 
     What is judged is no part of it, and something that is named stands behind its first word.
