@@ -28,7 +28,7 @@ from builder.engine.phrases import JoinRule, PhraseReader
 from builder.engine.polarity import ValenceRule
 from builder.engine.rows import WordTable, check_classes, find_mark
 from builder.engine.symbols import SYMBOLS
-from builder.engine.terms import TermReader, TermRule, find_leads
+from builder.engine.terms import TermReader, TermRule
 from builder.engine.units import UnitReader
 from builder.engine.weighing import ExceptionRule, compile_exceptions
 from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
@@ -236,8 +236,7 @@ class Compiled:
         self.unstated = Matcher([own for own in refusals if own[1].paired], table)
         plain = Matcher([own for own in refusals if not (own[1].of_aspects or own[1].paired)], table)
         denials = Matcher(chosen.find(DenialRule), table)
-        leads = find_leads(self.lexicon, self.words.entries["WHOLES"])
-        self.phrases = PhraseReader(self.lexicon, self.words, join, plain, denials, leads)
+        self.phrases = PhraseReader(self.lexicon, self.words, join, plain, denials)
 
 
 def _gather(tables: Iterable[Mapping[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:

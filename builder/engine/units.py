@@ -8,13 +8,13 @@ over token edges), function words override it, and the part of speech comes last
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import accumulate
 
 from builder.core.records import Token
 from builder.engine.constituents import Constituent, Units
 from builder.engine.matching import Matcher, Refusal, UnitReading
-from builder.engine.rows import WordTable
+from builder.engine.rows import Classes, WordTable
 from builder.engine.symbols import (
     ADJ,
     ADV,
@@ -71,13 +71,7 @@ class UnitReader:
     """
 
     def __init__(
-        self,
-        lexicon: Lexicon,
-        units: Mapping[str, Sequence[str]],
-        apart: Collection[str],
-        had: bool,
-        readings: Matcher,
-        words: WordTable,
+        self, lexicon: Lexicon, units: Classes, apart: Collection[str], had: bool, readings: Matcher, words: WordTable
     ) -> None:
         """Opinion before negator, degree word, aspect …; `readings` and roles settle words with two roles."""
         self._lexicon, self._readings, self._words = lexicon, readings, words
