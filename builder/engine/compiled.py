@@ -214,7 +214,7 @@ class Compiled:
         self.lists = ListReader(self.words, joining)
         self.terms = TermReader(self.lexicon, term, self.words, self.lists)
         pairers = [(rule, cast(Pairer, own)) for rule, own in chosen if rule.kind in pairing.KINDS]
-        self.pairers = [(rule.name, pairer) for rule, pairer in sorted(pairers, key=lambda pair: pair[0].order)]
+        self._pairers = [(rule.name, pairer) for rule, pairer in sorted(pairers, key=lambda pair: pair[0].order)]
         self.conjunction = next((rule.name for rule, _ in chosen if rule.kind == "conjunction"), "")
         self.decision = next((Decision(rule.name, own) for rule, own in chosen.find(DecisionRule)), None)
         self.valences = [own for _, own in chosen.find(ValenceRule)]
@@ -222,6 +222,14 @@ class Compiled:
         """Whether an opinion of a category can describe an aspect of a class."""
         self.exceptions = compile_exceptions(chosen.find(ExceptionRule))
         self.functions = load_functions(rule for rule, _ in chosen if rule.kind == FUNCTION)
+
+    def find_pairers(self, category: str, is_named: bool) -> list[tuple[str, Pairer]]:
+        """The rules that may pair an opinion of a category, in their order; `is_named`: its clause names an aspect."""
+        return [
+            (name, pairer)
+            for name, pairer in self._pairers
+            if not isinstance(pairer, pairing.PatternPairer) or pairer.may_answer(category, is_named)
+        ]
 
     def _match(self, chosen: _Selection, join: JoinRule) -> None:
         """The rules that match units, over one table of words."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 from builder.core.edges import shared
 from builder.core.records import VALENCES, ReadWord, Reasons, Triplet, polarity_of
@@ -22,7 +22,6 @@ from builder.engine.constituents import (
     Candidate,
     Constituent,
     Doc,
-    Pairer,
     Phrase,
     ReadClause,
     Scene,
@@ -34,7 +33,7 @@ from builder.engine.coordination import keep_kind
 from builder.engine.deciding import rank_candidates, weigh_candidates
 from builder.engine.functions import Labelled, label_clause
 from builder.engine.matching import Refusal
-from builder.engine.pairing import PatternPairer, dependency_path, last_core_token
+from builder.engine.pairing import dependency_path, last_core_token
 from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence, read_aspect
 from builder.engine.reading import read_clauses
 from builder.engine.symbols import ASPECT, CURRENT, DE, OPINION
@@ -65,7 +64,7 @@ class Engine:
         self._observe = observe
         self._rules = Compiled(lexicon, rules, convention)
         self._lexicon = self._rules.lexicon
-        self._pairers: dict[tuple[str, bool], tuple[tuple[str, Pairer], ...]] = {}
+        self._find_pairers = cache(self._rules.find_pairers)
 
     def read(self, doc: Doc) -> list[ReadClause]:
         """The clauses of a document with their phrases and terms."""
@@ -124,12 +123,7 @@ class Engine:
         """
         read = self.read(doc)
         for scene, pairing, _ in self._pair_all(doc, read):
-            choices = {name: choice for name, pairer in self._pairers_for(scene) if (choice := pairer(scene))}
-            places = {
-                name: choice.aspects[0].start
-                for name, choice in choices.items()
-                if self._fits(scene, choice.aspects[0])
-            }
+            places = {choice.rule: choice.aspects[0].start for choice in self._find_choices(scene)}
             yield (pairing.rule if pairing else None), places
         for label in self._label(read):
             yield label.rule.name, {label.rule.name: label.aspect[0].start}
@@ -236,7 +230,7 @@ class Engine:
         """The first rule that finds an aspect that the opinion can describe proposes it; if it is not sure, all
         candidates and none are weighed. The aspects coordinated with the chosen one share the opinion.
         """
-        pairing, clause = self._propose(scene), scene.items
+        pairing, clause = next(self._find_choices(scene), None), scene.items
         decision = self._rules.decision
         if decision is not None and (pairing is None or pairing.rule not in decision.rule.sure):
             proposal = pairing and (pairing.rule, pairing.aspects[0])
@@ -273,26 +267,13 @@ class Engine:
         fitting = [one for one in more if one not in pairing.aspects and self._fits(scene, one)]
         return pairing._replace(aspects=(*pairing.aspects, *fitting)) if fitting else pairing
 
-    def _propose(self, scene: Scene) -> AspectChoice | None:
-        """The answer of the first rule that finds an aspect that the opinion can describe."""
-        for name, pairer in self._pairers_for(scene):
+    def _find_choices(self, scene: Scene) -> Iterator[AspectChoice]:
+        """The answers of the rules, in their order, that find an aspect which the opinion can describe."""
+        category = scene.opinion.own_phrase.entry.category
+        for name, pairer in self._find_pairers(category, ASPECT in scene.symbols):
             choice = pairer(scene)
             if choice and self._fits(scene, choice.aspects[0]):
-                return choice._replace(rule=name)
-        return None
-
-    def _pairers_for(self, scene: Scene) -> tuple[tuple[str, Pairer], ...]:
-        """The rules that may answer for the opinion of a scene, in their order."""
-        phrase = scene.opinion.own_phrase
-        key = phrase.entry.category, ASPECT in scene.symbols
-        pairers = self._pairers.get(key)
-        if pairers is None:
-            pairers = self._pairers[key] = tuple(
-                (name, pairer)
-                for name, pairer in self._rules.pairers
-                if not isinstance(pairer, PatternPairer) or pairer.may_answer(*key)
-            )
-        return pairers
+                yield choice._replace(rule=name)
 
     def _fits(self, scene: Scene, aspect: Constituent) -> bool:
         """Selectional preference: a taste word does not describe a waiter. Unknown nouns, classes of which no rule says
