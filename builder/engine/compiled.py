@@ -9,7 +9,7 @@ convention reads by the result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from itertools import chain
@@ -26,7 +26,7 @@ from builder.engine.matching import DenialRule, Matcher, PredicateRule, Predicat
 from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import JoinRule, PhraseReader
 from builder.engine.polarity import ValenceRule
-from builder.engine.rows import WordTable, check_classes, find_mark
+from builder.engine.rows import Classes, WordTable, check_classes, find_mark
 from builder.engine.symbols import SYMBOLS
 from builder.engine.terms import TermReader, TermRule
 from builder.engine.units import UnitReader
@@ -207,8 +207,9 @@ class Compiled:
         self.natural = convention == "natural"
         join, term = chosen.unite(JoinRule), chosen.unite(TermRule)
         self.lexicon, apart = _change_words(lexicon, chosen.find(VocabularyRule))
+        classes, units = _gather_words(chosen.find(WordsRule))
+        self.words = WordTable(self.lexicon, classes)
         self._match(chosen, join)
-        units = _read_units(chosen.find(WordsRule))
         self.units = UnitReader(self.lexicon, units, apart, join.had, self._readings, self.words)
         joining = frozenset(word for _, own in chosen.find(pairing.PatternPairer) for word in own.words)
         self.lists = ListReader(self.words, joining)
@@ -233,7 +234,7 @@ class Compiled:
 
     def _match(self, chosen: _Selection, join: JoinRule) -> None:
         """The rules that match units, over one table of words."""
-        table = self.words = WordTable(self.lexicon, _read_classes(chosen.find(WordsRule)))
+        table = self.words
         self.predicates = Predicates(chosen.find(PredicateRule), table, self.lexicon.categories)
         self._readings = Matcher(chosen.find(ReadingRule), table)
         refusals = chosen.find(RefusalRule)
@@ -247,26 +248,18 @@ class Compiled:
         self.phrases = PhraseReader(self.lexicon, self.words, join, plain, denials)
 
 
-def _gather(tables: Iterable[Mapping[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
-    """Name of a class or unit -> its words in all tables."""
-    out: dict[str, tuple[str, ...]] = {}
-    for table in tables:
-        out |= {name: (*out.get(name, ()), *words) for name, words in table.items()}
-    return out
-
-
-def _read_classes(rules: Sequence[tuple[Rule, WordsRule]]) -> dict[str, tuple[str, ...]]:
-    """Name of a class -> its words; ResourceError with the line where a unit has that name, or a word is empty."""
+def _gather_words(rules: Sequence[tuple[Rule, WordsRule]]) -> tuple[Classes, Classes]:
+    """The words of each class, and of each unit, in all rules. ResourceError with the line where a class has the name
+    of a unit, a word is empty, or there is no such unit.
+    """
+    classes, units = dict[str, tuple[str, ...]](), dict[str, tuple[str, ...]]()
     for rule, own in rules:
         check_classes(rule, own.words)
-    return _gather(own.words for _, own in rules)
-
-
-def _read_units(rules: Sequence[tuple[Rule, WordsRule]]) -> dict[str, tuple[str, ...]]:
-    """Name of a unit -> the words that are it; ResourceError with the line where there is no such unit."""
-    for rule, name in ((rule, name) for rule, words in rules for name in words.units if name not in SYMBOLS):
-        raise rule.fault("units", f"unknown unit {name!r}", "known: " + ", ".join(sorted(SYMBOLS)))
-    return _gather(words.units for _, words in rules)
+        for name in (name for name in own.units if name not in SYMBOLS):
+            raise rule.fault("units", f"unknown unit {name!r}", "known: " + ", ".join(sorted(SYMBOLS)))
+        for known, more in ((classes, own.words), (units, own.units)):
+            known |= {name: (*known.get(name, ()), *words) for name, words in more.items()}
+    return classes, units
 
 
 def _change_words(lexicon: Lexicon, rules: Sequence[tuple[Rule, VocabularyRule]]) -> tuple[Lexicon, list[str]]:
