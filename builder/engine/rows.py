@@ -303,7 +303,7 @@ class RuleRows:
             elif part == "|":
                 groups[-1].append([])
             elif part[0] in "?*{":
-                groups[-1][-1].pop()
+                del groups[-1][-1][-1:]
             elif part[0] != "+":
                 needs = _unite_needs(groups.pop()) if part == ")" else self._need(part)
                 groups[-1][-1].append(needs)
