@@ -245,8 +245,8 @@ def test_neighbours_are_the_heads_and_dependents_outside_the_word() -> None:
     [(8.0, False, 8.0), (5.0, False, 5.0), (8.0, True, 2.0), (2.5, True, 7.5), (5.0, True, 5.0), (10.0, True, 1.0)],
 )
 def test_a_negation_mirrors_the_valence_at_5(valence: float, negated: bool, polarity: float) -> None:
-    phrase = Phrase((0, 1), OpinionEntry("好", "eval.good", valence, "mine.tsv:1"))
-    assert classify(phrase, ["neg"] if negated else [])[0] == polarity
+    entry = OpinionEntry("好", "eval.good", valence, "mine.tsv:1")
+    assert classify(Phrase((1, 2), entry, ((0, 1),), ("neg",)) if negated else Phrase((0, 1), entry))[0] == polarity
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_a_neg_arc_or_a_neighbouring_negator_negates(tree: str, count: int) -> N
     text, tokens = make_tree(tree)
     last = len(tokens) - 1
     words = make_words(text, tokens, [text[tokens[last].start :]], [])
-    assert len(find_negators(words, words.opinions[0], reader().lexicon)) == count
+    assert len(find_negators(text, tokens, words.opinions[0], reader().lexicon)) == count
 
 
 # ---- the whole

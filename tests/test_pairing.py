@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from builder.core.records import Token
-from builder.engine.constituents import AspectChoice, Constituent, Earlier, Phrase, Scene, Term
-from builder.engine.pairing import NearestInSentence, ShortestPath, pair_by_pattern
+from builder.engine.constituents import AspectChoice, Constituent, Doc, Phrase, ReadClause, Scene, Term
+from builder.engine.pairing import NearestInSentence, PatternPairer, ShortestPath
+from builder.engine.params import read_params
 from builder.engine.symbols import ADV, ASPECT, COP, CURRENT, DE, HAVE, NOUN, OPINION, VERB
 from builder.language.lexicon.resources import OpinionEntry
 from builder.language.lexicon.rules import Rule
@@ -16,6 +17,10 @@ from builder.language.lexicon.rules import Rule
 
 def rule(**params: Any) -> Rule:
     return Rule("made", "pair", 1, "", params, (), "made.toml:1")
+
+
+def pair_by_pattern(rule: Rule) -> PatternPairer:
+    return read_params(rule, PatternPairer)
 
 
 def opinion(word: str, category: str = "taste.good") -> tuple[str, str, Any]:
@@ -51,7 +56,7 @@ def scene(*units: Any, at: int, heads: dict[int, tuple[int, str]] | None = None)
     links = heads or {}
     tokens = [Token(item.start, item.end, "X", *links.get(n, (-1, "root"))) for n, item in enumerate(items)]
     marked = symbols[:at] + CURRENT + symbols[at + 1 :]
-    return Scene(items, symbols, marked, at, tokens, None, earlier=Earlier([(items, 0)], 0, ()))
+    return Scene(Doc("", tokens, ()), [ReadClause(items, 0)], 0, symbols, marked, at)
 
 
 def words(choice: AspectChoice | None) -> list[str] | None:

@@ -16,8 +16,7 @@ from builder.core.errors import ResourceError
 from builder.core.records import Triplet
 from builder.core.settings import Convention
 from builder.engine import Engine, RuleEngine, make_engine
-from builder.engine.matching import RuleIndex
-from builder.engine.rows import RuleRows, WordTable
+from builder.engine.rows import RuleIndex, RuleRows, WordTable
 from builder.language.lexicon.resources import AspectEntry, Lexicon
 from builder.language.lexicon.rules import Rule, RuleExample, load_rules
 from builder.models.combiner import held
@@ -601,7 +600,7 @@ def test_a_pair_that_is_none_is_refused(pair: str, lexicon: Lexicon) -> None:
 def test_a_pattern_needs_what_each_match_of_its_groups_has(
     lexicon: Lexicon, pattern: str, needs: list[set[str]]
 ) -> None:
-    words, table = {"STOP": ("停",), "GO": ("去",), "LIE": ("躺",)}, WordTable(lexicon)
-    rows = RuleRows(refusing(patterns=[pattern], words=words), {"patterns": [pattern]}, {}, words, table)
+    words, table = {"STOP": ("停",), "GO": ("去",), "LIE": ("躺",)}, WordTable(lexicon, {})
+    rows = RuleRows(refusing(patterns=[pattern], words=words), {"patterns": [pattern]}, words, table)
     bits = {name: table.add(own) for name, own in words.items()}
     assert list(rows.find_needs(pattern)) == [sum(bits[name] for name in own) for own in needs]

@@ -9,8 +9,9 @@ convention reads by the result.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from itertools import chain
 from types import MappingProxyType
 from typing import TypeVar, cast
@@ -18,16 +19,16 @@ from typing import TypeVar, cast
 from builder.core.settings import Convention
 from builder.engine import described, pairing
 from builder.engine.constituents import Pairer
+from builder.engine.coordination import ListReader
 from builder.engine.deciding import Decision, DecisionRule
 from builder.engine.functions import load_functions
-from builder.engine.matching import DenialRule, Matcher, ReadingRule, RefusalRule, WordsRule
+from builder.engine.matching import DenialRule, Matcher, PredicateRule, Predicates, ReadingRule, RefusalRule, WordsRule
 from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import JoinRule, PhraseReader
 from builder.engine.polarity import ValenceRule
-from builder.engine.predicates import PredicateRule, Predicates
-from builder.engine.rows import EngineClasses, WordTable, check_classes, find_mark
+from builder.engine.rows import Classes, WordTable, check_classes, find_mark
 from builder.engine.symbols import SYMBOLS
-from builder.engine.terms import TermReader, TermRule, find_leads
+from builder.engine.terms import TermReader, TermRule
 from builder.engine.units import UnitReader
 from builder.engine.weighing import ExceptionRule, compile_exceptions
 from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
@@ -62,7 +63,7 @@ class VocabularyRule:
 
 def change_lexicon(lexicon: Lexicon, rule: Rule, changes: VocabularyRule) -> Lexicon:
     """The lexicon with a convention's own words; `rule` names the new entries."""
-    table, read_apart = WordTable(lexicon), frozenset(changes.read_apart)
+    table, read_apart = WordTable(lexicon, {}), frozenset(changes.read_apart)
     unjudged, unnamed = table.add(changes.without_opinions), table.add(changes.without_aspects)
     no_opinions, no_aspects = _list_words(changes.without_opinions), _list_words(changes.without_aspects)
     opinions = {
@@ -135,8 +136,9 @@ DECLARED: Mapping[str, type] = {
     "decision": DecisionRule,
     "vocabulary": VocabularyRule,
     described.KIND: described.StepRule,
+    **pairing.KINDS,
 }
-"""Kind of a rule -> its parameters, for the kinds that do not pair; those that do declare theirs in `pairing`."""
+"""Kind of a rule -> its parameters."""
 
 
 GONE = {
@@ -163,17 +165,13 @@ GONE = {
 
 
 def check_rules(rules: Sequence[Rule]) -> list[tuple[Rule, object]]:
-    """The rules with their parameters; those that pair made ready. ResourceError names one that cannot run, of whatever
-    convention.
-    """
-    known = {*pairing.KINDS, *DECLARED}
+    """The rules with their parameters. ResourceError names one that cannot run, of whatever convention."""
     out = list[tuple[Rule, object]]()
     for rule in rules:
-        if rule.kind not in known:
-            fix = GONE.get(rule.kind, "known: " + ", ".join(sorted(known)))
+        if rule.kind not in DECLARED:
+            fix = GONE.get(rule.kind, "known: " + ", ".join(sorted(DECLARED)))
             raise rule.fault("", f"unknown kind {rule.kind!r}", fix)
-        pairs = rule.kind in pairing.KINDS
-        out.append((rule, pairing.KINDS[rule.kind](rule) if pairs else read_params(rule, DECLARED[rule.kind])))
+        out.append((rule, read_params(rule, DECLARED[rule.kind])))
         if rule.kind == FUNCTION and not rule.code:
             raise rule.fault("", "it has no function", "write a function of Python into a domain pack")
     return out
@@ -209,66 +207,59 @@ class Compiled:
         self.natural = convention == "natural"
         join, term = chosen.unite(JoinRule), chosen.unite(TermRule)
         self.lexicon, apart = _change_words(lexicon, chosen.find(VocabularyRule))
+        classes, units = _gather_words(chosen.find(WordsRule))
+        self.words = WordTable(self.lexicon, classes)
         self._match(chosen, join)
-        units = _read_units(chosen.find(WordsRule))
         self.units = UnitReader(self.lexicon, units, apart, join.had, self._readings, self.words)
-        self.terms = TermReader(self.lexicon, term, self.words)
-        self.joining = frozenset(word for _, own in chosen.find(pairing.PatternPairer) for word in own.params.words)
-        """Words between a thing and what it comes with."""
+        joining = frozenset(word for _, own in chosen.find(pairing.PatternPairer) for word in own.words)
+        self.lists = ListReader(self.words, joining)
+        self.terms = TermReader(self.lexicon, term, self.words, self.lists)
         pairers = [(rule, cast(Pairer, own)) for rule, own in chosen if rule.kind in pairing.KINDS]
-        self.pairers = [(rule.name, pairer) for rule, pairer in sorted(pairers, key=lambda pair: pair[0].order)]
+        self._pairers = [(rule.name, pairer) for rule, pairer in sorted(pairers, key=lambda pair: pair[0].order)]
         self.conjunction = next((rule.name for rule, _ in chosen if rule.kind == "conjunction"), "")
         self.decision = next((Decision(rule.name, own) for rule, own in chosen.find(DecisionRule)), None)
         self.valences = [own for _, own in chosen.find(ValenceRule)]
-        compatible = [own for _, own in chosen.find(CompatibleRule)]
-        self.compatible = _limit_categories(self.lexicon, compatible)
-        """Opinion category -> for each rule that limits it, the prefixes of aspect classes that it may describe."""
-        named = {cls.partition(".")[0] for own in compatible for classes in own.classes.values() for cls in classes}
-        self.limited = tuple(sorted(named))
-        """How the classes begin of which such rules say something; others (of a user's pack) are described by all."""
+        self.can_describe = compile_limits([own for _, own in chosen.find(CompatibleRule)])
+        """Whether an opinion of a category can describe an aspect of a class."""
         self.exceptions = compile_exceptions(chosen.find(ExceptionRule))
         self.functions = load_functions(rule for rule, _ in chosen if rule.kind == FUNCTION)
 
+    def find_pairers(self, category: str, is_named: bool) -> list[tuple[str, Pairer]]:
+        """The rules that may pair an opinion of a category, in their order; `is_named`: its clause names an aspect."""
+        return [
+            (name, pairer)
+            for name, pairer in self._pairers
+            if not isinstance(pairer, pairing.PatternPairer) or pairer.may_answer(category, is_named)
+        ]
+
     def _match(self, chosen: _Selection, join: JoinRule) -> None:
         """The rules that match units, over one table of words."""
-        shared = _read_classes(chosen.find(WordsRule))
-        table = WordTable(self.lexicon)
-        self.words = EngineClasses(shared, table)
-        predicates = chosen.find(PredicateRule)
-        self.predicates = Predicates(predicates, shared, table, self.lexicon.categories)
-        self._readings = Matcher(chosen.find(ReadingRule), shared, table)
+        table = self.words
+        self.predicates = Predicates(chosen.find(PredicateRule), table, self.lexicon.categories)
+        self._readings = Matcher(chosen.find(ReadingRule), table)
         refusals = chosen.find(RefusalRule)
         for rule, own in refusals:
             if own.paired and own.of_aspects:
                 raise rule.fault("paired", "it refuses aspects, which are not paired", "leave out `paired`")
-        self.refused_aspects = Matcher([own for own in refusals if own[1].of_aspects], shared, table)
-        self.unstated = Matcher([own for own in refusals if own[1].paired], shared, table)
-        plain = Matcher([own for own in refusals if not (own[1].of_aspects or own[1].paired)], shared, table)
-        denials = Matcher(chosen.find(DenialRule), shared, table)
-        leads = find_leads(self.lexicon, self.words.entries["WHOLES"])
-        self.phrases = PhraseReader(self.lexicon, self.words, join, plain, denials, leads)
+        self.refused_aspects = Matcher([own for own in refusals if own[1].of_aspects], table)
+        self.unstated = Matcher([own for own in refusals if own[1].paired], table)
+        plain = Matcher([own for own in refusals if not (own[1].of_aspects or own[1].paired)], table)
+        denials = Matcher(chosen.find(DenialRule), table)
+        self.phrases = PhraseReader(self.lexicon, self.words, join, plain, denials)
 
 
-def _gather(tables: Iterable[Mapping[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
-    """Name of a class or unit -> its words in all tables."""
-    out: dict[str, tuple[str, ...]] = {}
-    for table in tables:
-        out |= {name: (*out.get(name, ()), *words) for name, words in table.items()}
-    return out
-
-
-def _read_classes(rules: Sequence[tuple[Rule, WordsRule]]) -> dict[str, tuple[str, ...]]:
-    """Name of a class -> its words; ResourceError with the line where a unit has that name, or a word is empty."""
+def _gather_words(rules: Sequence[tuple[Rule, WordsRule]]) -> tuple[Classes, Classes]:
+    """The words of each class, and of each unit, in all rules. ResourceError with the line where a class has the name
+    of a unit, a word is empty, or there is no such unit.
+    """
+    classes, units = dict[str, tuple[str, ...]](), dict[str, tuple[str, ...]]()
     for rule, own in rules:
         check_classes(rule, own.words)
-    return _gather(own.words for _, own in rules)
-
-
-def _read_units(rules: Sequence[tuple[Rule, WordsRule]]) -> dict[str, tuple[str, ...]]:
-    """Name of a unit -> the words that are it; ResourceError with the line where there is no such unit."""
-    for rule, name in ((rule, name) for rule, words in rules for name in words.units if name not in SYMBOLS):
-        raise rule.fault("units", f"unknown unit {name!r}", "known: " + ", ".join(sorted(SYMBOLS)))
-    return _gather(words.units for _, words in rules)
+        for name in (name for name in own.units if name not in SYMBOLS):
+            raise rule.fault("units", f"unknown unit {name!r}", "known: " + ", ".join(sorted(SYMBOLS)))
+        for known, more in ((classes, own.words), (units, own.units)):
+            known |= {name: (*known.get(name, ()), *words) for name, words in more.items()}
+    return classes, units
 
 
 def _change_words(lexicon: Lexicon, rules: Sequence[tuple[Rule, VocabularyRule]]) -> tuple[Lexicon, list[str]]:
@@ -280,17 +271,17 @@ def _change_words(lexicon: Lexicon, rules: Sequence[tuple[Rule, VocabularyRule]]
     return lexicon, sorted(apart.union(*(changes.read_apart for _, changes in rules)))
 
 
-def _limit_categories(lexicon: Lexicon, rules: Sequence[CompatibleRule]) -> dict[str, tuple[tuple[str, ...], ...]]:
-    """For each category that a rule limits, the classes that each such rule allows: those of the longest prefix.
-
-    All categories count: those that a construction alone gives its opinions (absent.charge) are of no entry.
+def compile_limits(rules: Sequence[CompatibleRule]) -> Callable[[str, str], bool]:
+    """Whether opinions of a category can describe aspects of a class: each rule allows the classes of the longest
+    prefix of the category that it has. Classes of which no rule says anything (of a user's pack) are described by all.
     """
-    limits = {
-        category: tuple(
-            rule.classes[max(prefixes, key=len)]
-            for rule in rules
-            if (prefixes := [prefix for prefix in rule.classes if category.startswith(prefix)])
-        )
-        for category in sorted(lexicon.categories)
-    }
-    return {category: classes for category, classes in limits.items() if classes}
+    allowed = [cls for rule in rules for classes in rule.classes.values() for cls in classes]
+    limited = tuple({cls.partition(".")[0] for cls in allowed})
+
+    @cache
+    def can_describe(category: str, cls: str) -> bool:
+        known = [(rule, [prefix for prefix in rule.classes if category.startswith(prefix)]) for rule in rules]
+        limits = [rule.classes[max(prefixes, key=len)] for rule, prefixes in known if prefixes]
+        return not cls.startswith(limited) or all(cls.startswith(classes) for classes in limits)
+
+    return can_describe

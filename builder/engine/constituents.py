@@ -57,7 +57,7 @@ class Term(NamedTuple):
 class Constituent(NamedTuple):
     """A word, or several: its place [start, end) in the view, its symbol, the last token it covers (its head in
     Chinese), and what it is. Among the words of a clause an opinion has a phrase where a construction makes it
-    (`engine.predicates`); the entries of others are looked up.
+    (`engine.matching`); the entries of others are looked up.
 
     A tuple, as phrases and terms are, because the engine makes millions: a frozen dataclass takes three times as long
     to make.
@@ -87,6 +87,12 @@ class Constituent(NamedTuple):
         """The term of an aspect."""
         assert self.term is not None, self
         return self.term
+
+
+Units = Sequence[Constituent]
+"""Those of a clause, or of a part of one."""
+Aspects = tuple[Constituent, ...]
+"""Those that share an opinion, or a topic."""
 
 
 GENERIC = frozenset(["generic", "kind"])
@@ -124,7 +130,7 @@ class Topic(NamedTuple):
     clause lists them and holds nothing else (服務、環境，). `label`: a colon stands behind them.
     """
 
-    aspects: tuple[Constituent, ...]
+    aspects: Aspects
     named: bool
     whole: Constituent | None = None
     is_list: bool = False
@@ -136,31 +142,40 @@ class Topic(NamedTuple):
         return self.aspects[-1] if is_thing(self.aspects[-1]) else self.whole
 
 
-class Earlier(NamedTuple):
-    """All clauses of a text, each with its sentence. `number`: which of them is the opinion's own. `described`: where
-    the aspects start that have an opinion already.
+class ReadClause(NamedTuple):
+    """A clause as the engine reads it; `asked` keeps its opinions from becoming triplets, `doubted` its praise.
+
+    `label`: a mark behind a label ends it (環境：). `mark`: the character that ends it.
     """
 
-    clauses: Sequence[tuple[Sequence[Constituent], int]]
-    number: int
-    described: Collection[int]
+    items: list[Constituent]
+    sentence: int
+    asked: bool = False
+    doubted: bool = False
+    label: bool = False
+    mark: str = ""
 
 
 class Scene(NamedTuple):
-    """One opinion to be paired: its clause, its place there, the tokens, the topic carried over, the text, and what
-    stands before.
+    """One opinion to be paired: its place in its clause, the text with all clauses, and the topic carried over.
 
-    `symbols` are those of the clause, `marked` the same with CURRENT for the opinion.
+    `symbols` are those of the clause, `marked` the same with CURRENT for the opinion. `number`: which of the clauses it
+    is. `described`: where the aspects start that have an opinion already.
     """
 
-    items: Sequence[Constituent]
+    doc: Doc
+    clauses: Sequence[ReadClause]
+    number: int
     symbols: str
     marked: str
     at: int
-    tokens: Sequence[Token]
-    topic: Topic | None
-    text: str = ""
-    earlier: Earlier = Earlier((), 0, ())
+    topic: Topic | None = None
+    described: Collection[int] = ()
+
+    @property
+    def items(self) -> Units:
+        """The words of the clause."""
+        return self.clauses[self.number].items
 
     @property
     def opinion(self) -> Constituent:
@@ -168,13 +183,17 @@ class Scene(NamedTuple):
         return self.items[self.at]
 
 
-class Weighed(NamedTuple):
-    """A candidate for the aspect of an opinion with its score and features, and the clause it stands in."""
+class Candidate(NamedTuple):
+    """An aspect that an opinion may be about, its clause, how many clauses back it stands and how many borders of
+    sentences away; where candidates are weighed, its features and the score that is the sum of their weights.
+    """
 
-    score: float
     aspect: Constituent
-    clause: Sequence[Constituent]
-    features: tuple[str, ...]
+    clause: Units
+    back: int = 0
+    borders: int = 0
+    score: float = 0.0
+    features: tuple[str, ...] = ()
 
 
 class AspectChoice(NamedTuple):
@@ -182,10 +201,10 @@ class AspectChoice(NamedTuple):
     that decided, and the candidates, where they were weighed (`engine.deciding`).
     """
 
-    aspects: tuple[Constituent, ...]
+    aspects: Aspects
     detail: str
     rule: str = ""
-    weighed: Sequence[Weighed] = ()
+    weighed: Sequence[Candidate] = ()
 
 
 Pairer = Callable[[Scene], AspectChoice | None]

@@ -7,10 +7,8 @@ In: the constituents of a clause, what was paired in it, and the list that claus
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-
-from builder.engine.constituents import ATTRIBUTES, THINGS, Constituent, Term, Topic, is_kind, is_thing
-from builder.engine.rows import EngineClasses
+from builder.engine.constituents import ATTRIBUTES, THINGS, Aspects, Constituent, Term, Topic, Units, is_kind, is_thing
+from builder.engine.rows import WordTable
 from builder.engine.symbols import ADV, ASPECT, DE, DEG, JOINERS, NEG, NOUN, symbol_set
 
 _LONGEST_LIST = 40
@@ -20,6 +18,16 @@ _OPEN_MARKS = frozenset(",，;；/ ")
 
 _MODIFIED = (symbol_set("ASPECT"), JOINERS, symbol_set("NOUN ADJ PRON NUM BLOCKED VERB"), symbol_set("DE"))
 """An aspect, what joins the next one to it, and what modifies that."""
+_ENDING = symbol_set("PART CONJ ADV OPINION")
+"""Behind an opinion that ends its clause, alone or with others (好吃 且 超值)."""
+_NAMES = symbol_set("ASPECT CONJ LIST NUM NOUN BLOCKED PRON PART DE COP")
+"""Units of a clause that names things and says nothing of them."""
+_REACH = 4
+"""Units before an aspect among which the word that adds it stands (加 了 一 顆 梅子)."""
+_LISTING = symbol_set("ASPECT LIST CONJ")
+"""Units of a clause that is a list."""
+_LEAST = 2
+"""Aspects of a list."""
 
 
 def make_listed_nouns_aspects(clause: list[Constituent]) -> list[Constituent]:
@@ -34,47 +42,172 @@ def make_listed_nouns_aspects(clause: list[Constituent]) -> list[Constituent]:
     return clause
 
 
-def add_coordinated(
-    clause: Sequence[Constituent], aspects: tuple[Constituent, ...], words: EngineClasses
-) -> tuple[Constituent, ...]:
-    """An aspect and those of its coordination (paper: `conj`); several aspects stay as they are."""
-    if len(aspects) != 1:
-        return aspects
-    at = next((i for i, item in enumerate(clause) if item is aspects[0]), None)
-    run = [] if at is None else _find_coordination(clause, at, words)
-    return aspects + tuple([clause[i] for i in run if i != at])
+def keep_kind(aspect: Constituent, coordinated: Aspects) -> Aspects:
+    """精緻 的 裝潢 和 店員: an opinion before 的 modifies the first of a list and what is like it."""
+    return tuple([item for item in coordinated if _kind_of(item) == _kind_of(aspect)])
 
 
-def keep_kind(aspects: tuple[Constituent, ...], behind: int) -> tuple[Constituent, ...]:
-    """精緻 的 裝潢 和 店員: an opinion before 的, which ends at `behind`, modifies the first of a list and what is like
-    it.
+class ListReader:
+    """Which aspects a clause coordinates, and what it leaves to the next.
+
+    `words`: those that gather a list, point or single out. `joining`: those between a thing and what it comes with.
     """
-    if aspects[0].start < behind:
-        return aspects
-    return tuple([item for item in aspects if _kind_of(item) == _kind_of(aspects[0])])
+
+    def __init__(self, words: WordTable, joining: frozenset[str]) -> None:
+        self._words, self._joining = words, joining
+
+    def find_coordinated(self, clause: Units, aspect: Constituent) -> Aspects:
+        """What shares the coordination of an aspect (paper: `conj`); nothing where that is no word of the clause."""
+        at = next((i for i, item in enumerate(clause) if item is aspect), None)
+        run = [] if at is None else self._find_coordination(clause, at)
+        return tuple([clause[i] for i in run if i != at])
+
+    def find_listed(self, clause: Units, aspects: Aspects, begun: Aspects) -> Aspects:
+        """The list `begun` in clauses before this one, which `aspects` go on with: 湯、麵，小菜都很好吃.
+
+        Only where this clause gathers the list, and where all can stand in one: 漢堡、薯條，味道都很好 is about 味道
+        alone.
+        """
+        first = next((i for i, item in enumerate(clause) if item.term is not None), None)
+        last = -1 if first is None else self._find_coordination(clause, first)[-1]
+        ours = first is None or clause[first] in aspects
+        if first and self._words.holds("POINTING", clause[first - 1].word):
+            return ()
+        goes_on = ours and _can_be_listed(begun, aspects) and self._is_gathered(clause, last, over_commas=True)
+        return begun if goes_on else ()
+
+    def find_singled(self, clause: Units, at: int, behind: Units) -> Aspects:
+        """The things that `behind` names with a word of ABOVE_ALL, if opinion `at` ends its clause, or others behind it
+        do.
+
+        尤其是湯很好喝 and 尤其是晚上 name none: a clause with a predicate of its own, or no thing in it.
+        """
+        if not behind or not self._words.holds("ABOVE_ALL", behind[0].word):
+            return ()
+        if any(item.symbol not in _ENDING for item in clause[at + 1 :]):
+            return ()
+        if not all(item.symbol in _NAMES for item in behind[1:]):
+            return ()
+        return tuple([item for item in behind if item.term is not None and item.term.role in THINGS])
+
+    def resume_list(self, clause: Units, topic: Topic | None, begun: Aspects) -> Topic | None:
+        """餐點，服務，環境，都滿分: the topic of a clause that opens with a word that gathers, over adverbs (真的 都),
+        is the list before it.
+        """
+        if topic is None or len(begun) < _LEAST or not self._is_gathered(clause, -1, over_commas=True):
+            return topic
+        return topic._replace(aspects=(begun[-1], *begun[:-1]), is_list=True)
+
+    def open_list(self, clause: Units, begun: Aspects, mark: str) -> Aspects:
+        """The list that may go on behind the clause: the aspects of a clause that ends with one and judges nothing.
+
+        It joins them (湯、麵，) or is an aspect alone (湯，麵，). `begun`: the list that it may go on with; `mark`:
+        what ends the clause.
+        """
+        last = len(clause) - 1
+        if mark not in _OPEN_MARKS or clause[last].symbol != ASPECT or any(item.phrase for item in clause):
+            return ()
+        run = self._find_coordination(clause, last)
+        if not (len(run) > 1 or mark == "/" or clause[0].symbol in JOINERS or begun or last == 0):
+            return ()
+        return (*begun, *[clause[i] for i in run])[-_LONGEST_LIST:]
+
+    def next_topic(self, clause: Units, paired: Aspects, topic: Topic | None, label: bool) -> Topic | None:
+        """What the next clause may leave unsaid: the aspect paired last, else the last one named, else the old topic.
+
+        Crowds and queues are no topic (環境 不錯，人 很多，很 有 氣氛), nor is what a clause denies. `label`:
+        whether a colon ends the clause.
+        """
+        named = [item for item in clause if item.term is not None and not self._words.holds("PASSING", item.word)]
+        paired = tuple([item for item in paired if not self._words.holds("PASSING", item.word)])
+        if not named and not paired:
+            return topic and topic._replace(is_list=False)
+        if topic and not named and not label and len(topic.aspects) > 1 and paired[-1] in topic.aspects:
+            return topic._replace(named=False, is_list=False)
+        if topic and named and self._only_adds(clause, named, topic):
+            return topic
+        if topic and named and not paired:  # 沒有 太多 香料, 不 適合 煮 湯
+            opening = (item for item in clause if item.end <= named[0].start)
+            if any(item.symbol == NEG or (item.phrase is not None and item.phrase.negators) for item in opening):
+                return topic
+        label = label and clause[-1].term is not None  # not 老闆說：
+        last = paired[-1] if paired else self._find_subject(clause, named)
+        aspects = (last, *self.find_coordinated(clause, last))
+        is_list = len(aspects) > 1 and clause[0] is named[0] and all(item.symbol in _LISTING for item in clause)
+        if is_thing(last):
+            return Topic(aspects, not paired, None, is_list, label)
+        things = [item for item in named if item.start < last.start and is_thing(item)]
+        before = topic and topic.thing
+        return Topic(aspects, not paired, things[-1] if things else before, is_list, label)
+
+    def _only_adds(self, clause: Units, named: Units, topic: Topic) -> bool:
+        """牛肉湯來了，裡面加了薑絲: whether a clause only names what goes into the thing that was named before it, and
+        at most tells how much of it there is (包了滿滿的豆芽).
+        """
+        about, first = topic.aspects[-1], named[0]
+        if about.own_term.role not in THINGS or first.own_term.role not in THINGS:
+            return False
+        if any(item.phrase and not self._words.holds("ADDED", item.word, item.entry) for item in clause):
+            return False
+        at = next(i for i, item in enumerate(clause) if item is first)
+        before = clause[max(0, at - _REACH) : at]
+        if any(item.symbol == DE and (not i or before[i - 1].phrase is None) for i, item in enumerate(before)):
+            return False
+        return any(self._words.holds("ADDING", item.word) for item in before)
+
+    def _find_subject(self, clause: Units, named: Units) -> Constituent:
+        """The aspect that a clause which judges nothing is about: 豬排飯 of 豬排飯有高麗菜, else the last."""
+        first, last = named[0], named[-1]
+        if is_kind(first) or not (first.term and first.term.role in THINGS):
+            return last
+        between = (item.word for item in clause if first.end <= item.start < last.start)
+        return last if self._joining.isdisjoint(between) else first
+
+    def _find_coordination(self, clause: Units, at: int) -> list[int]:
+        """The places of the aspects coordinated with the one at `at`, itself included.
+
+        Between them stands 、 or a conjunction or, before a word that gathers them, nothing.
+        """
+        first = at
+        while step := self._step_to_previous(clause, first):
+            first -= step
+        out = [first]
+        for i in range(first + 1, len(clause)):
+            if clause[i].term is not None:
+                if not self._step_to_previous(clause, i):
+                    break
+                out.append(i)
+        return out
+
+    def _step_to_previous(self, clause: Units, i: int) -> int:
+        """How many places before aspect i the one stands that it is coordinated with; 0 if there is none."""
+        if i >= 2 and clause[i - 1].symbol in JOINERS and clause[i - 2].symbol == ASPECT:
+            return 2
+        if i >= 4 and all(item.symbol in kinds for item, kinds in zip(clause[i - 4 : i], _MODIFIED, strict=True)):
+            return 4  # 環境 和 這裡 的 服務
+        touches = i and clause[i - 1].symbol == ASPECT and clause[i - 1].end == clause[i].start
+        return 1 if touches and self.are_gathered(clause, i) else 0
+
+    def are_gathered(self, clause: Units, i: int) -> bool:
+        """餐點服務都好, 餐點服務也都好: whether behind the run of aspects that touch, of which i is one, stands a word
+        that gathers them.
+        """
+        while i + 1 < len(clause) and clause[i + 1].symbol == ASPECT and clause[i + 1].start == clause[i].end:
+            i += 1
+        return self._is_gathered(clause, i)
+
+    def _is_gathered(self, clause: Units, last: int, *, over_commas: bool = False) -> bool:
+        """Whether a word that gathers stands behind the place `last`, over adverbs."""
+        names = ("GATHERING", "PARTED") if over_commas else ("GATHERING",)
+        for item in clause[last + 1 :]:
+            if any(self._words.holds(name, item.word) for name in names):
+                return True
+            if item.symbol not in (ADV, DEG):
+                break
+        return False
 
 
-def add_listed(
-    clause: Sequence[Constituent],
-    aspects: tuple[Constituent, ...],
-    begun: Sequence[Constituent],
-    words: EngineClasses,
-) -> tuple[Constituent, ...]:
-    """The aspects with those of the list `begun` in clauses before this one: 湯、麵，小菜都很好吃.
-
-    Only where this clause gathers the list, and where all can stand in one: 漢堡、薯條，味道都很好 is about 味道 alone.
-    """
-    first = next((i for i, item in enumerate(clause) if item.term is not None), None)
-    last = -1 if first is None else _find_coordination(clause, first, words)[-1]
-    ours = first is None or clause[first] in aspects
-    if first and words.holds("POINTING", clause[first - 1].word):
-        return aspects
-    if not ours or not _can_be_listed(begun, aspects) or not is_gathered(clause, last, words, over_commas=True):
-        return aspects
-    return aspects + tuple([item for item in begun if item not in aspects])
-
-
-def _can_be_listed(begun: Sequence[Constituent], aspects: Sequence[Constituent]) -> bool:
+def _can_be_listed(begun: Units, aspects: Units) -> bool:
     """Whether a list can go on with `aspects`: behind a thing its parts and attributes are what is judged alone."""
     first, last = {_kind_of(item) for item in begun}, {_kind_of(item) for item in aspects}
     return first == last or "thing" in last or "thing" not in first or not last & {"part", "attribute"}
@@ -86,172 +219,3 @@ def _kind_of(item: Constituent) -> str:
         return "thing"
     role = item.own_term.role
     return role if role in ("part", "person") else "attribute" if role in ATTRIBUTES else ""
-
-
-def open_list(
-    clause: Sequence[Constituent], begun: tuple[Constituent, ...], mark: str, words: EngineClasses
-) -> tuple[Constituent, ...]:
-    """The list that may go on behind the clause: the aspects of a clause that ends with one and judges nothing.
-
-    It joins them (湯、麵，) or is an aspect alone (湯，麵，). `begun`: the list that it may go on with; `mark`: what
-    ends the clause.
-    """
-    last = len(clause) - 1
-    if mark not in _OPEN_MARKS or clause[last].symbol != ASPECT or any(item.phrase for item in clause):
-        return ()
-    run = _find_coordination(clause, last, words)
-    if not (len(run) > 1 or mark == "/" or clause[0].symbol in JOINERS or begun or last == 0):
-        return ()
-    return (*begun, *[clause[i] for i in run])[-_LONGEST_LIST:]
-
-
-def _find_coordination(clause: Sequence[Constituent], at: int, words: EngineClasses) -> list[int]:
-    """The places of the aspects coordinated with the one at `at`, itself included.
-
-    Between them stands 、 or a conjunction or, before a word that gathers them, nothing.
-    """
-    first = at
-    while step := _step_to_previous(clause, first, words):
-        first -= step
-    out = [first]
-    for i in range(first + 1, len(clause)):
-        if clause[i].term is not None:
-            if not _step_to_previous(clause, i, words):
-                break
-            out.append(i)
-    return out
-
-
-def _step_to_previous(clause: Sequence[Constituent], i: int, words: EngineClasses) -> int:
-    """How many places before aspect i the one stands that it is coordinated with; 0 if there is none."""
-    if i >= 2 and clause[i - 1].symbol in JOINERS and clause[i - 2].symbol == ASPECT:
-        return 2
-    if i >= 4 and all(item.symbol in kinds for item, kinds in zip(clause[i - 4 : i], _MODIFIED, strict=True)):
-        return 4  # 環境 和 這裡 的 服務
-    touches = i and clause[i - 1].symbol == ASPECT and clause[i - 1].end == clause[i].start
-    return 1 if touches and are_gathered(clause, i, words) else 0
-
-
-def are_gathered(clause: Sequence[Constituent], i: int, words: EngineClasses) -> bool:
-    """餐點服務都好, 餐點服務也都好: whether behind the run of aspects that touch, of which i is one, stands a word that
-    gathers them.
-    """
-    while i + 1 < len(clause) and clause[i + 1].symbol == ASPECT and clause[i + 1].start == clause[i].end:
-        i += 1
-    return is_gathered(clause, i, words)
-
-
-def is_gathered(clause: Sequence[Constituent], last: int, words: EngineClasses, *, over_commas: bool = False) -> bool:
-    """Whether a word that gathers stands behind the place `last`, over adverbs."""
-    names = ("GATHERING", "PARTED") if over_commas else ("GATHERING",)
-    for item in clause[last + 1 :]:
-        if any(words.holds(name, item.word) for name in names):
-            return True
-        if item.symbol not in (ADV, DEG):
-            break
-    return False
-
-
-# ---- Singled-out aspects
-
-_ENDING = symbol_set("PART CONJ ADV OPINION")
-"""Behind an opinion that ends its clause, alone or with others (好吃 且 超值)."""
-_NAMES = symbol_set("ASPECT CONJ LIST NUM NOUN BLOCKED PRON PART DE COP")
-"""Units of a clause that names things and says nothing of them."""
-
-
-def find_singled(
-    clause: Sequence[Constituent], at: int, behind: Sequence[Constituent], words: EngineClasses
-) -> tuple[Constituent, ...]:
-    """The things that `behind` names with a word of ABOVE_ALL, if opinion `at` ends its clause, or others behind it do.
-
-    尤其是湯很好喝 and 尤其是晚上 name none: a clause with a predicate of its own, or no thing in it.
-    """
-    if not behind or not words.holds("ABOVE_ALL", behind[0].word):
-        return ()
-    if any(item.symbol not in _ENDING for item in clause[at + 1 :]):
-        return ()
-    if not all(item.symbol in _NAMES for item in behind[1:]):
-        return ()
-    return tuple([item for item in behind if item.term is not None and item.term.role in THINGS])
-
-
-# ---- The topic that a clause leaves to the next
-
-_REACH = 4
-"""Units before an aspect among which the word that adds it stands (加 了 一 顆 梅子)."""
-_LISTING = symbol_set("ASPECT LIST CONJ")
-"""Units of a clause that is a list."""
-_LEAST = 2
-"""Aspects of a list."""
-
-
-def resume_list(
-    clause: Sequence[Constituent], topic: Topic | None, begun: tuple[Constituent, ...], words: EngineClasses
-) -> Topic | None:
-    """餐點，服務，環境，都滿分: the topic of a clause that opens with a word that gathers, over adverbs (真的 都),
-    is the list before it.
-    """
-    if topic is None or len(begun) < _LEAST or not is_gathered(clause, -1, words, over_commas=True):
-        return topic
-    return topic._replace(aspects=(begun[-1], *begun[:-1]), is_list=True)
-
-
-def next_topic(
-    clause: Sequence[Constituent],
-    paired: list[Constituent],
-    topic: Topic | None,
-    label: bool,
-    words: EngineClasses,
-    joining: Collection[str],
-) -> Topic | None:
-    """What the next clause may leave unsaid: the aspect paired last, else the last one named, else the old topic.
-
-    Crowds and queues are no topic (環境 不錯，人 很多，很 有 氣氛), nor is what a clause denies. `label`:
-    whether a colon ends the clause.
-    """
-    named = [item for item in clause if item.term is not None and not words.holds("PASSING", item.word)]
-    paired = [item for item in paired if not words.holds("PASSING", item.word)]
-    if not named and not paired:
-        return topic and topic._replace(is_list=False)
-    if topic and not named and not label and len(topic.aspects) > 1 and paired[-1] in topic.aspects:
-        return topic._replace(named=False, is_list=False)
-    if topic and named and _only_adds(clause, named, topic, words):
-        return topic
-    if topic and named and not paired:  # 沒有 太多 香料, 不 適合 煮 湯
-        opening = (item for item in clause if item.end <= named[0].start)
-        if any(item.symbol == NEG or (item.phrase is not None and item.phrase.negators) for item in opening):
-            return topic
-    label = label and clause[-1].term is not None  # not 老闆說：
-    last = paired[-1] if paired else _find_subject(clause, named, joining)
-    aspects = add_coordinated(clause, (last,), words)
-    is_list = len(aspects) > 1 and clause[0] is named[0] and all(item.symbol in _LISTING for item in clause)
-    if is_thing(last):
-        return Topic(aspects, not paired, None, is_list, label)
-    things = [item for item in named if item.start < last.start and is_thing(item)]
-    before = topic and topic.thing
-    return Topic(aspects, not paired, things[-1] if things else before, is_list, label)
-
-
-def _only_adds(clause: Sequence[Constituent], named: Sequence[Constituent], topic: Topic, words: EngineClasses) -> bool:
-    """牛肉湯來了，裡面加了薑絲: whether a clause only names what goes into the thing that was named before it, and at
-    most tells how much of it there is (包了滿滿的豆芽).
-    """
-    about, first = topic.aspects[-1], named[0]
-    if about.own_term.role not in THINGS or first.own_term.role not in THINGS:
-        return False
-    if any(item.phrase and not words.holds("ADDED", item.word, item.entry) for item in clause):
-        return False
-    at = next(i for i, item in enumerate(clause) if item is first)
-    before = clause[max(0, at - _REACH) : at]
-    if any(item.symbol == DE and (not i or before[i - 1].phrase is None) for i, item in enumerate(before)):
-        return False
-    return any(words.holds("ADDING", item.word) for item in before)
-
-
-def _find_subject(clause: Sequence[Constituent], named: Sequence[Constituent], joining: Collection[str]) -> Constituent:
-    """Of the aspects of a clause that judges nothing the one it is about: 豬排飯 of 豬排飯有高麗菜, else the last."""
-    first, last = named[0], named[-1]
-    if is_kind(first) or not (first.term and first.term.role in THINGS):
-        return last
-    return first if any(item.word in joining and first.end <= item.start < last.start for item in clause) else last

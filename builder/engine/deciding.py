@@ -1,6 +1,6 @@
 """Which aspect an opinion is about where no construction is certain: all candidates and "none" are weighed together.
 
-In: a scene, what the first rule proposes, and the clauses before. Out: the `Weighed` candidates, the best first.
+In: a scene, what the first rule proposes, and the clauses before. Out: the candidates with scores, the best first.
 
 Each candidate is described by features that a person can read; each may have a weight. Its score is the sum of these
 weights, and "none" has the score 0. A rule of kind `decision` holds the weights; `tests/measure/decision.py` chooses
@@ -10,14 +10,13 @@ them. Describing is pure.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from bisect import bisect_right, insort_left
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
-from typing import NamedTuple
 
-from builder.engine.constituents import Constituent, Scene, Weighed, is_thing
+from builder.engine.constituents import Candidate, Constituent, Scene, Units, is_thing
 from builder.engine.params import compile_pairs
 from builder.engine.symbols import ASPECT, spell_symbols, symbol_set
 
@@ -59,39 +58,26 @@ class Decision:
         """Whether an opinion of a category is about no aspect of a class in an earlier clause."""
 
 
-class AspectCandidate(NamedTuple):
-    """An aspect with its clause, how many clauses back it stands and how many borders of sentences away."""
-
-    aspect: Constituent
-    clause: Sequence[Constituent]
-    back: int
-    borders: int
-
-
-def find_candidates(scene: Scene, proposed: Constituent | None, reach: int) -> Iterator[AspectCandidate]:
+def find_candidates(scene: Scene, proposed: Constituent | None, reach: int) -> list[Candidate]:
     """The aspects of the clauses in text order, from `reach` clauses back on.
 
     What a rule proposes may be no constituent of its clause: a noun, or the owner of an attribute. It may stand
     further back, too.
     """
-    clauses, number, _ = scene.earlier
-    own, first = clauses[number][1], max(0, number - reach)
-    if proposed is not None and first and proposed.start < clauses[first][0][0].start:
-        at = bisect_right(clauses, proposed.start, hi=first, key=lambda clause: clause[0][0].start) - 1
-        yield AspectCandidate(proposed, clauses[at][0], number - at, own - clauses[at][1])
-        proposed = None
-    seen = proposed is None
-    for back, (clause, sentence) in zip(range(number - first, -1, -1), clauses[first : number + 1], strict=True):
-        for item in clause:
-            if proposed is not None and item.start == proposed.start:
-                seen = True
-                yield AspectCandidate(proposed, clause, back, own - sentence)
-                if item.end == proposed.end:
-                    continue
-            if item.term is not None:
-                yield AspectCandidate(item, clause, back, own - sentence)
-    if proposed is not None and not seen:
-        yield AspectCandidate(proposed, scene.items, 0, 0)
+    number, own = scene.number, scene.clauses[scene.number].sentence
+    first = max(0, number - reach)
+    out = [
+        Candidate(item, clause.items, number - at, own - clause.sentence)
+        for at, clause in enumerate(scene.clauses[first : number + 1], first)
+        for item in clause.items
+        if item.term is not None and (proposed is None or item[:2] != proposed[:2])
+    ]
+    if proposed is not None:
+        at = bisect_right(scene.clauses, proposed.start, hi=number + 1, key=lambda clause: clause.items[0].start) - 1
+        clause = scene.clauses[at]
+        candidate = Candidate(proposed, clause.items, number - at, own - clause.sentence)
+        insort_left(out, candidate, key=lambda other: other.aspect.start)
+    return out
 
 
 def _compile_groups(groups: Mapping[str, tuple[str, ...]]) -> Callable[[str], str]:
@@ -165,7 +151,7 @@ def describe_clause(scene: Scene, group: str, viewing: Collection[str]) -> list[
     )
 
 
-def _find_viewed(before: Sequence[Constituent], viewing: Collection[str]) -> int:
+def _find_viewed(before: Units, viewing: Collection[str]) -> int:
     """How many units before an opinion say who views something so: 但 我 覺得; 0 where none of `viewing` is there."""
     for i, item in enumerate(before):
         if item.word in viewing:
@@ -175,13 +161,13 @@ def _find_viewed(before: Sequence[Constituent], viewing: Collection[str]) -> int
     return 0
 
 
-def describe_earlier(candidate: AspectCandidate, *, is_general: bool, opens: bool) -> list[str]:
+def describe_earlier(candidate: Candidate, *, is_general: bool, opens: bool) -> list[str]:
     """Features of an aspect that stands in an earlier clause than its opinion; one that counts twice stands twice.
 
     `is_general`: whether the aspect names what is reviewed, or the house, in general. `opens`: whether the opinion
     opens its clause (檸檬茶，好喝).
     """
-    aspect, clause, back, borders = candidate
+    aspect, clause, back, borders, *_ = candidate
     out = ["further back"] * min(back - 1, _FURTHEST) + ["sentence border"] * min(borders, 2)
     if aspect is clause[-1]:
         out.append("ends its clause before")
@@ -241,11 +227,8 @@ _SHOWN = 5
 
 
 def weigh_candidates(
-    scene: Scene,
-    proposal: tuple[str, Constituent] | None,
-    fits: Callable[[Constituent], bool],
-    decision: Decision,
-) -> list[Weighed]:
+    scene: Scene, proposal: tuple[str, Constituent] | None, fits: Callable[[Constituent], bool], decision: Decision
+) -> list[Candidate]:
     """All candidates that the opinion can describe, the best first; of equals the later one.
 
     `proposal`: a rule and the aspect that it finds.
@@ -253,7 +236,7 @@ def weigh_candidates(
     rule, category = decision.rule, scene.opinion.own_phrase.entry.category
     group = decision.opinion_group(category)
     proposing, proposed = proposal or ("", None)
-    candidates = list(find_candidates(scene, proposed, rule.clauses))
+    candidates = find_candidates(scene, proposed, rule.clauses)
     candidates = _keep_nearest(candidates, scene.opinion.start, proposed)
     shared, carried = describe_opinion(scene, group), describe_clause(scene, group, rule.viewing)
     starts = [candidate.aspect.start for candidate in candidates]
@@ -268,21 +251,22 @@ def weigh_candidates(
             features.append(fitting)
         if aspect is proposed:
             features.append(f"rule {proposing}")
-        features += ["aspect between"] * _count_between(scene.opinion, starts, number)
+        low, high = sorted((aspect.start, scene.opinion.start))
+        features += ["aspect between"] * min(_MANY, sum(low < start < high for start in starts))
         if candidate.back:
             general, opens = about in rule.general, scene.at == 0
             features += carried + describe_earlier(candidate, is_general=general, opens=opens)
         else:
             features += describe_same(scene, aspect)
-        if number == 0 and scene.earlier.number <= rule.clauses:
+        if number == 0 and scene.number <= rule.clauses:
             features.append("first aspect of the text")
-        features += _describe_place(candidate, scene.earlier.described)
+        features += _describe_place(candidate, scene.described)
         score = sum([rule.weights.get(name, 0.0) for name in features])
-        out.append(Weighed(score, aspect, candidate.clause, tuple(features)))
+        out.append(candidate._replace(score=score, features=tuple(features)))
     return sorted(out, key=lambda candidate: (-candidate.score, -candidate.aspect.start))
 
 
-def _keep_nearest(candidates: list[AspectCandidate], at: int, proposed: Constituent | None) -> list[AspectCandidate]:
+def _keep_nearest(candidates: list[Candidate], at: int, proposed: Constituent | None) -> list[Candidate]:
     """The candidates nearest to a place, and what a rule proposes."""
     if len(candidates) <= _MOST:
         return candidates
@@ -292,15 +276,7 @@ def _keep_nearest(candidates: list[AspectCandidate], at: int, proposed: Constitu
     return [item for item, distance in nearby if distance < farthest or item.aspect is proposed]
 
 
-def _count_between(opinion: Constituent, starts: Sequence[int], number: int) -> int:
-    """How many aspects stand between candidate `number` and the opinion, of all that start at `starts`."""
-    start = starts[number]
-    if start > opinion.start:
-        return min(_MANY, sum(opinion.start < other for other in starts[:number]))
-    return min(_MANY, sum(start < other < opinion.start for other in starts[number + 1 :]))
-
-
-def _describe_place(candidate: AspectCandidate, described: Collection[int]) -> list[str]:
+def _describe_place(candidate: Candidate, described: Collection[int]) -> list[str]:
     """Features of a candidate among the others."""
     start = candidate.aspect.start
     out = ["described before"] if start in described else []
@@ -310,7 +286,7 @@ def _describe_place(candidate: AspectCandidate, described: Collection[int]) -> l
     return out
 
 
-def rank_candidates(weighed: Sequence[Weighed], chosen: Constituent) -> tuple[tuple[tuple[str, float], ...], float]:
+def rank_candidates(weighed: Sequence[Candidate], chosen: Constituent) -> tuple[tuple[tuple[str, float], ...], float]:
     """The best candidates with their scores, the best first, and by how much `chosen` is ahead of the next of them.
 
     An aspect that is not among them was joined to the best, and is as far ahead as that. Nothing is ahead of nothing.

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from builder.core.errors import ResourceError
 from builder.core.records import Element, Reasons, Triplet, polarity_of
-from builder.engine.constituents import Constituent, Doc, Phrase, Term
+from builder.engine.constituents import Aspects, Constituent, Doc, Phrase, Term, Units
 from builder.engine.matching import Refusal
 from builder.engine.pairing import DEEPEST, Tree, dependency_path, measure_gap
 from builder.engine.params import in_force, read_params
@@ -70,9 +70,7 @@ _SHORTEST = 2
 class DescribedWords:
     """What the lexicons find in a text in lower case, in text order."""
 
-    def __init__(
-        self, text: str, tokens: Tree, opinions: Sequence[Constituent], aspects: Sequence[Constituent]
-    ) -> None:
+    def __init__(self, text: str, tokens: Tree, opinions: Units, aspects: Units) -> None:
         self.text, self.tokens, self.opinions, self.aspects = text, tokens, opinions, aspects
         self._aspect_at = {token: item for item in aspects for token in tokens.find_tokens(item)}
         self._judging = {token for item in opinions for token in tokens.find_tokens(item)}
@@ -96,6 +94,7 @@ class DescribedLexicons:
     """
 
     def __init__(self, lexicon: Lexicon, step: StepRule) -> None:
+        self._lexicon = lexicon
         self.opinions = {word: own for word, own in lexicon.opinions.items() if own.category != CONTEXT_ONLY}
         self.aspects = dict(lexicon.aspects)
         for name, entry in lexicon.aspects.items():
@@ -105,9 +104,11 @@ class DescribedLexicons:
         self._longest = min(max(map(len, (*self.opinions, *self.aspects)), default=1), MAX_WORD)
 
     def read(self, text: str, tokens: Tree) -> DescribedWords:
-        """The segmented words that match an entry. A word of both lexicons is an opinion where it is no noun."""
+        """The segmented words that match an entry, an opinion with its negators. A word of both lexicons is an opinion
+        where it is no noun.
+        """
         opinions = [
-            item._replace(symbol=OPINION, phrase=Phrase((item.start, item.end), self.opinions[item.word]))
+            item._replace(symbol=OPINION, phrase=self._make_phrase(text, tokens, item))
             for item in self._match(text, tokens, self.opinions)
             if tokens[item.last].pos not in _FUNCTION_TAGS
             and not (item.word in self.aspects and SYMBOL_OF_TAG.get(tokens[item.last].pos) == NOUN)
@@ -118,6 +119,13 @@ class DescribedLexicons:
             for item in self._match(text, tokens, self.aspects, taken)
         ]
         return DescribedWords(text, tokens, opinions, aspects)
+
+    def _make_phrase(self, text: str, tokens: Tree, opinion: Constituent) -> Phrase:
+        """An opinion with its negators; what `kinds` holds of these is their relation."""
+        negators = find_negators(text, tokens, opinion, self._lexicon)
+        spans = tuple([(tokens[number].start, tokens[number].end) for number, _ in negators])
+        core = opinion.start, opinion.end
+        return Phrase(core, self.opinions[opinion.word], spans, tuple([relation for _, relation in negators]))
 
     def _match(
         self, text: str, tokens: Tree, entries: Mapping[str, object], taken: Container[int] = ()
@@ -180,7 +188,7 @@ class PathPair(NamedTuple):
     path: tuple[str, ...]
     detail: str
     conjunct_of: Constituent | None = None
-    attributes: tuple[Constituent, ...] = ()
+    attributes: Aspects = ()
 
 
 def pair_by_shortest_path(words: DescribedWords, sentence_of: Sequence[int]) -> list[PathPair]:
@@ -249,12 +257,11 @@ MIDDLE = 5.0
 LOWEST = 1.0
 
 
-def find_negators(words: DescribedWords, opinion: Constituent, lexicon: Lexicon) -> list[tuple[int, str]]:
+def find_negators(text: str, tokens: Tree, opinion: Constituent, lexicon: Lexicon) -> list[tuple[int, str]]:
     """The tokens in a negation relationship with an opinion, each with its relation.
 
     That is a `neg` arc, or any arc to a negator of the lexicon before the opinion: parsers take 不會 for a modal.
     """
-    text, tokens = words.text, words.tokens
     return [
         (number, relation)
         for number, relation in tokens.find_neighbours(opinion)
@@ -266,15 +273,15 @@ def find_negators(words: DescribedWords, opinion: Constituent, lexicon: Lexicon)
     ]
 
 
-def classify(phrase: Phrase, relations: Sequence[str]) -> tuple[float, Reasons]:
-    """The valence of an opinion and its reasons: that of its category, mirrored at 5 if arcs of `relations` negate it.
+def classify(phrase: Phrase) -> tuple[float, Reasons]:
+    """The valence of an opinion and its reasons: that of its category, mirrored at 5 if arcs negate it.
 
     Above 5 is positive, below negative, 5 neutral; what is neutral stays so.
     """
     word = read_opinion(phrase.entry)
-    if not relations:
+    if not phrase.kinds:
         return phrase.entry.valence, Reasons(word)
-    reversed_by = ("negation", f"reversed: {', '.join(relations)}")
+    reversed_by = ("negation", f"reversed: {', '.join(phrase.kinds)}")
     return max(LOWEST, 2 * MIDDLE - phrase.entry.valence), Reasons(word, (reversed_by,))
 
 
@@ -286,7 +293,6 @@ class DescribedEngine:
 
     def __init__(self, lexicon: Lexicon, rules: Sequence[Rule]) -> None:
         self._steps = choose_steps(rules)
-        self._lexicon = lexicon
         self._lexicons = DescribedLexicons(lexicon, self._steps["described-aspects"])
 
     def extract(self, doc: Doc) -> tuple[Triplet, ...]:
@@ -324,31 +330,17 @@ class DescribedEngine:
         if not proposed:
             return []
         words = self._read(doc)
-        judged = [self._judge(words, opinion) for opinion in words.opinions]
-        values = {item.own_phrase.core: value for item, value in judged}
-
-        def value(phrase: Phrase, term: Term, aspect: str) -> tuple[float, Reasons]:
-            return values[phrase.core]
-
-        opinions = [(item, *_make_opinion(doc.text, item)) for item, _ in judged]
-        read = Read(opinions, frozenset(), sorted([*(item for item, _ in judged), *words.aspects]))
-        return [weigh(doc.text, read, triplet, value) for triplet in proposed]
+        made = [(item, *_make_opinion(doc.text, item)) for item in words.opinions]
+        opinions = [(item._replace(start=full.start), opinion, full) for item, opinion, full in made]
+        read = Read(opinions, frozenset(), sorted([*(item for item, *_ in opinions), *words.aspects]))
+        return [weigh(doc.text, read, triplet, lambda phrase, *_: classify(phrase)) for triplet in proposed]
 
     def _read(self, doc: Doc) -> DescribedWords:
         return self._lexicons.read(lower_case(doc.text), Tree(doc.tokens))
 
-    def _judge(self, words: DescribedWords, opinion: Constituent) -> tuple[Constituent, tuple[float, Reasons]]:
-        """An opinion with its negators, and its valence with the reasons."""
-        negators = find_negators(words, opinion, self._lexicon)
-        spans = tuple([(words.tokens[number].start, words.tokens[number].end) for number, _ in negators])
-        phrase = opinion.own_phrase._replace(negators=spans, kinds=("not",) * len(spans))
-        start = min([opinion.start, *(first for first, _ in spans)])
-        value = classify(phrase, [relation for _, relation in negators])
-        return opinion._replace(start=start, phrase=phrase), value
-
     def _make_triplet(self, doc: Doc, words: DescribedWords, pair: PathPair) -> Triplet:
-        item, (valence, reasons) = self._judge(words, pair.opinion)
-        opinion, opinion_full = _make_opinion(doc.text, item)
+        valence, reasons = classify(pair.opinion.own_phrase)
+        opinion, opinion_full = _make_opinion(doc.text, pair.opinion)
         aspect, owner = _make_aspect(doc.text, words.tokens, pair)
         first = CONJUNCTION if pair.conjunct_of else PATH
         return Triplet(
@@ -363,7 +355,7 @@ class DescribedEngine:
             reasons=replace(
                 reasons,
                 aspect=read_aspect(pair.aspect, self._lexicons.aspects),
-                negators=tuple([doc.text[start:end] for start, end in item.own_phrase.negators]),
+                negators=tuple([doc.text[start:end] for start, end in pair.opinion.own_phrase.negators]),
                 pairing=pair.detail,
                 attributes=tuple([attribute.word for attribute in pair.attributes]),
                 path=pair.path or None,
@@ -394,4 +386,5 @@ def _make_aspect(text: str, tokens: Tree, pair: PathPair) -> tuple[Element, Elem
 
 def _make_opinion(text: str, item: Constituent) -> tuple[Element, Element]:
     """The opinion with its negators (不會鹹 of 不會太鹹), and all from the first of these to its end."""
-    return make_core(text, item.own_phrase), make_element(text, ((item.start, item.end),))
+    opinion = make_core(text, item.own_phrase)
+    return opinion, make_element(text, ((min(opinion.start, item.start), item.end),))

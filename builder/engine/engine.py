@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 from builder.core.edges import shared
 from builder.core.records import VALENCES, ReadWord, Reasons, Triplet, polarity_of
@@ -18,31 +18,24 @@ from builder.core.settings import Convention
 from builder.engine.compiled import Compiled
 from builder.engine.constituents import (
     AspectChoice,
+    Aspects,
+    Candidate,
     Constituent,
     Doc,
-    Earlier,
-    Pairer,
     Phrase,
+    ReadClause,
     Scene,
     Term,
     Topic,
-    Weighed,
+    Units,
 )
-from builder.engine.coordination import (
-    add_coordinated,
-    add_listed,
-    find_singled,
-    keep_kind,
-    next_topic,
-    open_list,
-    resume_list,
-)
+from builder.engine.coordination import keep_kind
 from builder.engine.deciding import rank_candidates, weigh_candidates
 from builder.engine.functions import Labelled, label_clause
 from builder.engine.matching import Refusal
-from builder.engine.pairing import PatternPairer, dependency_path, last_core_token
+from builder.engine.pairing import dependency_path, last_core_token
 from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence, read_aspect
-from builder.engine.reading import ReadClause, read_clauses
+from builder.engine.reading import read_clauses
 from builder.engine.symbols import ASPECT, CURRENT, DE, OPINION
 from builder.engine.weighing import (
     Read,
@@ -65,13 +58,13 @@ class Engine:
         lexicon: Lexicon,
         rules: Sequence[Rule],
         convention: Convention = "natural",
-        observe: Callable[[Constituent, Sequence[Weighed]], None] | None = None,
+        observe: Callable[[Constituent, Sequence[Candidate]], None] | None = None,
     ) -> None:
         """`observe` is called with each opinion that is weighed, and its candidates: for those who fit the weights."""
         self._observe = observe
         self._rules = Compiled(lexicon, rules, convention)
         self._lexicon = self._rules.lexicon
-        self._pairers: dict[tuple[str, bool], tuple[tuple[str, Pairer], ...]] = {}
+        self._find_pairers = cache(self._rules.find_pairers)
 
     def read(self, doc: Doc) -> list[ReadClause]:
         """The clauses of a document with their phrases and terms."""
@@ -130,12 +123,7 @@ class Engine:
         """
         read = self.read(doc)
         for scene, pairing, _ in self._pair_all(doc, read):
-            choices = {name: choice for name, pairer in self._pairers_for(scene) if (choice := pairer(scene))}
-            places = {
-                name: choice.aspects[0].start
-                for name, choice in choices.items()
-                if self._fits(scene, choice.aspects[0])
-            }
+            places = {choice.rule: choice.aspects[0].start for choice in self._find_choices(scene)}
             yield (pairing.rule if pairing else None), places
         for label in self._label(read):
             yield label.rule.name, {label.rule.name: label.aspect[0].start}
@@ -215,42 +203,34 @@ class Engine:
 
     def _pair_all(self, doc: Doc, clauses: Sequence[ReadClause]) -> Iterator[tuple[Scene, AspectChoice | None, bool]]:
         """Each opinion in text order with its aspects, and whether something takes these out of what is stated."""
-        rules, described = self._rules, set[int]()
+        lists, described = self._rules.lists, set[int]()
         topic: Topic | None = None
-        begun: tuple[Constituent, ...] = ()
-        parts = [(clause.items, clause.sentence) for clause in clauses]
+        begun: Aspects = ()
         for number, clause in enumerate(clauses):
-            paired: list[Constituent] = []
-            topic = resume_list(clause.items, topic, begun, rules.words)
+            paired: Aspects = ()
+            topic = lists.resume_list(clause.items, topic, begun)
             behind = clauses[number + 1].items if number + 1 < len(clauses) else ()
             line = "".join([item.symbol for item in clause.items])
-            earlier = Earlier(parts, number, described)
             for index, item in enumerate(clause.items) if OPINION in line else ():
                 if item.phrase is None:
                     continue
                 marked = line[:index] + CURRENT + line[index + 1 :]
-                scene = Scene(clause.items, line, marked, index, doc.tokens, topic, doc.text, earlier)
+                scene = Scene(doc, clauses, number, line, marked, index, topic, described)
                 pairing = self._single_out(scene, self._pair(scene), behind)
                 if pairing is not None:
                     paired += pairing.aspects
-                    pairing = self._add_list(scene, pairing, begun)
+                    listed = lists.find_listed(clause.items, pairing.aspects, begun) if begun else ()
+                    pairing = self._add_fitting(scene, pairing, listed)
                     described |= {about.start for about in pairing.aspects}
                 yield scene, pairing, pairing is not None and self._is_unstated(clause, index)
-            begun = open_list(clause.items, begun, clause.mark, rules.words)
-            topic = next_topic(clause.items, paired, topic, clause.label, rules.words, rules.joining)
-
-    def _add_list(self, scene: Scene, pairing: AspectChoice, begun: tuple[Constituent, ...]) -> AspectChoice:
-        """The pairing with the aspects of the list that is open."""
-        if not begun:
-            return pairing
-        aspects = add_listed(scene.items, pairing.aspects, begun, self._rules.words)
-        return pairing._replace(aspects=self._keep_fitting(scene, aspects, pairing.aspects))
+            begun = lists.open_list(clause.items, begun, clause.mark)
+            topic = lists.next_topic(clause.items, paired, topic, clause.label)
 
     def _pair(self, scene: Scene) -> AspectChoice | None:
         """The first rule that finds an aspect that the opinion can describe proposes it; if it is not sure, all
         candidates and none are weighed. The aspects coordinated with the chosen one share the opinion.
         """
-        pairing, clause = self._propose(scene), scene.items
+        pairing, clause = next(self._find_choices(scene), None), scene.items
         decision = self._rules.decision
         if decision is not None and (pairing is None or pairing.rule not in decision.rule.sure):
             proposal = pairing and (pairing.rule, pairing.aspects[0])
@@ -263,70 +243,50 @@ class Engine:
                 pairing = AspectChoice((weighed[0].aspect,), "the best of all candidates", decision.name)
                 clause = weighed[0].clause
             pairing = pairing._replace(weighed=weighed)
-        return pairing and pairing._replace(aspects=self._share(scene, pairing.aspects, clause))
+        return pairing and self._share(scene, pairing, clause)
 
-    def _single_out(
-        self, scene: Scene, pairing: AspectChoice | None, behind: Sequence[Constituent]
-    ) -> AspectChoice | None:
+    def _single_out(self, scene: Scene, pairing: AspectChoice | None, behind: Units) -> AspectChoice | None:
         """都很好吃，尤其是湯: the pairing, with what the clause behind names as that of which it holds above all."""
-        named = find_singled(scene.items, scene.at, behind, self._rules.words)
-        named = self._keep_fitting(scene, named)
-        if not named:
+        alone = AspectChoice((), "named behind the opinion", self._rules.conjunction)
+        named = self._rules.lists.find_singled(scene.items, scene.at, behind)
+        found = self._add_fitting(scene, pairing or alone, named)
+        return found if found.aspects else None
+
+    def _share(self, scene: Scene, pairing: AspectChoice, clause: Units) -> AspectChoice:
+        """The pairing with what its aspect's clause coordinates with that aspect, where it is one."""
+        aspect, opinion = pairing.aspects[0], scene.opinion
+        if not self._rules.conjunction or len(pairing.aspects) > 1:
             return pairing
-        if pairing is None:
-            return AspectChoice(named, "named behind the opinion", self._rules.conjunction)
-        return pairing._replace(aspects=(*pairing.aspects, *[x for x in named if x not in pairing.aspects]))
+        coordinated = self._rules.lists.find_coordinated(clause, aspect)
+        if aspect.start >= opinion.end and scene.symbols[scene.at + 1 : scene.at + 2] == DE:
+            coordinated = keep_kind(aspect, coordinated)
+        return self._add_fitting(scene, pairing, coordinated)
 
-    def _share(
-        self, scene: Scene, aspects: tuple[Constituent, ...], clause: Sequence[Constituent]
-    ) -> tuple[Constituent, ...]:
-        """The aspects with those of their clause coordinated with them that the opinion can describe."""
-        shared = add_coordinated(clause, aspects, self._rules.words) if self._rules.conjunction else aspects
-        if len(shared) > 1 and scene.symbols[scene.at + 1 : scene.at + 2] == DE:
-            shared = keep_kind(shared, scene.opinion.end)
-        return self._keep_fitting(scene, shared, aspects)
+    def _add_fitting(self, scene: Scene, pairing: AspectChoice, more: Aspects) -> AspectChoice:
+        """The pairing with those of other aspects that the opinion can describe."""
+        fitting = [one for one in more if one not in pairing.aspects and self._fits(scene, one)]
+        return pairing._replace(aspects=(*pairing.aspects, *fitting)) if fitting else pairing
 
-    def _keep_fitting(
-        self, scene: Scene, aspects: tuple[Constituent, ...], sure: tuple[Constituent, ...] = ()
-    ) -> tuple[Constituent, ...]:
-        """Those of the aspects that the opinion can describe, and those that are `sure`."""
-        return tuple([aspect for aspect in aspects if aspect in sure or self._fits(scene, aspect)])
-
-    def _propose(self, scene: Scene) -> AspectChoice | None:
-        """The answer of the first rule that finds an aspect that the opinion can describe."""
-        for name, pairer in self._pairers_for(scene):
+    def _find_choices(self, scene: Scene) -> Iterator[AspectChoice]:
+        """The answers of the rules, in their order, that find an aspect which the opinion can describe."""
+        category = scene.opinion.own_phrase.entry.category
+        for name, pairer in self._find_pairers(category, ASPECT in scene.symbols):
             choice = pairer(scene)
             if choice and self._fits(scene, choice.aspects[0]):
-                return choice._replace(rule=name)
-        return None
-
-    def _pairers_for(self, scene: Scene) -> tuple[tuple[str, Pairer], ...]:
-        """The rules that may answer for the opinion of a scene, in their order."""
-        phrase = scene.opinion.own_phrase
-        key = phrase.entry.category, ASPECT in scene.symbols
-        pairers = self._pairers.get(key)
-        if pairers is None:
-            pairers = self._pairers[key] = tuple(
-                (name, pairer)
-                for name, pairer in self._rules.pairers
-                if not isinstance(pairer, PatternPairer) or pairer.may_answer(*key)
-            )
-        return pairers
+                yield choice._replace(rule=name)
 
     def _fits(self, scene: Scene, aspect: Constituent) -> bool:
         """Selectional preference: a taste word does not describe a waiter. Unknown nouns, classes of which no rule says
         anything, and unlisted categories fit all, but for exceptions.
         """
         phrase, term = scene.opinion.own_phrase, aspect.own_term
-        if is_excepted(scene.text, scene.opinion, aspect, self._rules.exceptions):
+        if is_excepted(scene.doc.text, scene.opinion, aspect, self._rules.exceptions):
             return False
         if find_context_row(phrase.entry.word, term, aspect.word, self._lexicon) is not None:
             return True
         if phrase.entry.category == CONTEXT_ONLY:
             return self._exceeds(phrase, term)
-        known = term.cls.startswith(self._rules.limited)
-        limits = self._rules.compatible.get(phrase.entry.category) if known else None
-        return limits is None or all(term.cls.startswith(classes) for classes in limits)
+        return self._rules.can_describe(phrase.entry.category, term.cls)
 
     def _make_triplet(self, doc: Doc, scene: Scene, aspect: Constituent, rule: str, pairing: AspectChoice) -> Triplet:
         item = scene.opinion

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 from builder.core.errors import ResourceError
 from builder.core.records import POLARITIES, Polarity
-from builder.engine.constituents import Constituent
+from builder.engine.constituents import Units
 from builder.engine.symbols import spell_symbols
 from builder.language.lexicon.rules import Rule
 
@@ -68,8 +68,8 @@ class Labelled(NamedTuple):
     """A label in place: the rule, the constituents of aspect and opinion, and the polarity."""
 
     rule: Rule
-    aspect: Sequence[Constituent]
-    opinion: Sequence[Constituent]
+    aspect: Units
+    opinion: Units
     polarity: Polarity
 
 
@@ -95,7 +95,7 @@ def load_functions(rules: Iterable[Rule]) -> list[LabellingRule]:
     return out
 
 
-def label_clause(functions: Sequence[LabellingRule], items: Sequence[Constituent]) -> Iterator[Labelled]:
+def label_clause(functions: Sequence[LabellingRule], items: Units) -> Iterator[Labelled]:
     """What the functions say of a clause. ResourceError where one fails, or answers with what is no label."""
     if not functions:
         return
@@ -111,7 +111,7 @@ def label_clause(functions: Sequence[LabellingRule], items: Sequence[Constituent
             raise _describe_fault(own, error) from error
 
 
-def _take(items: Sequence[Constituent], words: Sequence[Word], part: Word | Sequence[Word]) -> Sequence[Constituent]:
+def _take(items: Units, words: Sequence[Word], part: Word | Sequence[Word]) -> Units:
     """The constituents of an aspect or opinion."""
     run = [part] if isinstance(part, Word) else list(part)
     first, stop = run[0].place, run[-1].place + 1

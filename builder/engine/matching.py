@@ -1,7 +1,8 @@
-"""The matcher of rules: which rules of an action hold of an opinion, and of which aspects.
+"""The matcher of rules: which rules of an action hold of an opinion, and of which aspects, and what predicates judge by
+their make: 沒通知, 忘記放, 會幫忙.
 
 In: rules of an action with `patterns`, `unless` and `words`; a `WordTable`. Out: a `Matcher`, which names the rules
-that hold of an opinion, or bars the aspects that they hold of. Pure.
+that hold of an opinion, or bars the aspects that they hold of; `Predicates`, which make opinions of words. Pure.
 
 Rules are found by the word that they are about, and by the words that they cannot do without, so that the others cost
 next to nothing.
@@ -13,13 +14,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import or_
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
-from builder.engine.constituents import Constituent, Phrase, bar_aspect
-from builder.engine.rows import BITS, CACHE, DENIER, KIND_BITS, Classes, Pattern, RuleRows, WordTable
-from builder.engine.symbols import ASPECT, NEG, SYMBOLS
+from builder.engine.constituents import Constituent, Phrase, Units, bar_aspect
+from builder.engine.rows import BITS, DENIER, Pattern, RuleIndex, RuleRows, WordTable, compile_body, place_bits
+from builder.engine.symbols import ASPECT, NEG, OPINION, SYMBOLS
+from builder.language.lexicon.resources import OpinionEntry
 from builder.language.lexicon.rules import Rule
 
 _OPINION = frozenset({"CURRENT", "PLAIN", "GRADED", "DENIED", "PREDICATE"})
@@ -31,9 +33,6 @@ _PLAIN = BITS["CURRENT"] | BITS["PLAIN"]
 _GRADED = BITS["CURRENT"] | BITS["GRADED"]
 _DENIED, _LOW = _GRADED | BITS["DENIED"], _GRADED | BITS["LOW"]
 """States of an opinion."""
-
-
-Indexed = TypeVar("Indexed")
 
 
 class Refusal(NamedTuple):
@@ -160,7 +159,7 @@ class _Matched(NamedTuple):
 class Line(NamedTuple):
     """The units of a clause with the classes of each, as bits. `clause`: all of their classes."""
 
-    units: Sequence[Constituent]
+    units: Units
     bits: list[int]
     clause: int
 
@@ -168,18 +167,15 @@ class Line(NamedTuple):
 class Matcher:
     """The rules of one action, in their order."""
 
-    def __init__(self, rules: Sequence[tuple[Rule, MatchRule]], shared: Classes, table: WordTable) -> None:
-        """`shared`: classes of words that every rule may name beside its own.
-
-        ResourceError names a pattern that cannot be read, a class that is empty, or one whose name is taken.
-        """
+    def __init__(self, rules: Sequence[tuple[Rule, MatchRule]], table: WordTable) -> None:
+        """ResourceError names a pattern that cannot be read, a class that is empty, or one whose name is taken."""
         self._table = table
-        self._rules = tuple([_compile_rule(rule, params, shared, table) for rule, params in rules])
+        self._rules = tuple([_compile_rule(rule, params, table) for rule, params in rules])
         self._readings = {rule.name: _read_reading(rule, own) for rule, own in rules if isinstance(own, ReadingRule)}
         self._index = RuleIndex([(rule.about, rule) for rule in self._rules])
         self._of_neighbours = {rule.name for rule in self._rules if rule.needs_neighbour}
 
-    def read(self, units: Sequence[Constituent]) -> Line:
+    def read(self, units: Units) -> Line:
         """What is known of the units of a clause."""
         known, find = self._table.known, self._table.find
         bits = [
@@ -207,13 +203,13 @@ class Matcher:
         deniers = ((rule.find_denier(text, taken), rule.afar) for rule, text in spelled)
         return next(((denier, afar) for denier, afar in deniers if denier is not None), (first, False))
 
-    def find_phrase(self, items: Sequence[Constituent], k: int) -> str | None:
+    def find_phrase(self, items: Units, k: int) -> str | None:
         """The first rule that holds of the opinion phrase k of a clause; None if none does."""
         line = self.read(items)
         state = _describe_phrase(items[k].own_phrase)
         return next(self._hold_of(line, k, k, state), None)
 
-    def find_reading(self, units: Sequence[Constituent], i: int) -> UnitReading | None:
+    def find_reading(self, units: Units, i: int) -> UnitReading | None:
         """What the first rule makes of unit i that holds of it; None if none does."""
         if not self._index.find(self._table.find(units[i].word)):
             return None
@@ -263,28 +259,9 @@ class Matcher:
         return rule.holds("".join(map(rule.rows.spell, all_bits)))
 
 
-class RuleIndex(Generic[Indexed]):
-    """Rules in their order, by the classes of words one of which leads to each."""
-
-    def __init__(self, rules: Sequence[tuple[int, Indexed]]) -> None:
-        """`rules`: the bits of the classes that lead to a rule, none if any word does, and the rule."""
-        self._rules, self._mask = rules, reduce(or_, [bits for bits, _ in rules], 0)
-        self._known: dict[int, list[Indexed]] = {}
-
-    def find(self, bits: int) -> list[Indexed]:
-        """The rules to which words of some classes lead."""
-        bits &= self._mask
-        rules = self._known.get(bits)
-        if rules is None:
-            if len(self._known) >= CACHE:
-                self._known.clear()
-            rules = self._known[bits] = [rule for own, rule in self._rules if not own or own & bits]
-        return rules
-
-
-def _compile_rule(rule: Rule, params: MatchRule, shared: Classes, table: WordTable) -> _Matched:
+def _compile_rule(rule: Rule, params: MatchRule, table: WordTable) -> _Matched:
     focus = _ASPECT if isinstance(params, RefusalRule) and params.of_aspects else _OPINION
-    rows = RuleRows(rule, {"patterns": params.patterns, "unless": params.unless}, shared, params.words, table)
+    rows = RuleRows(rule, {"patterns": params.patterns, "unless": params.unless}, params.words, table)
     patterns, unless = (
         tuple(rows.compile(pattern, focus, rule.at(key)) for pattern in part)
         for key, part in (("patterns", params.patterns), ("unless", params.unless))
@@ -308,20 +285,7 @@ def _read_reading(rule: Rule, params: ReadingRule) -> UnitReading:
     return UnitReading(rule.name, SYMBOLS.get(unit, ""), spelled, heads)
 
 
-def place_bits(units: Sequence[Constituent], of_words: Sequence[int]) -> list[int]:
-    """For each unit its bits: those `of_words`, its kind, whether it touches the one before it, and whether it repeats
-    the one before that.
-    """
-    out = [bits | KIND_BITS[unit.symbol] for unit, bits in zip(units, of_words, strict=True)]
-    for i, (before, unit) in enumerate(pairwise(units), start=1):
-        if before.end == unit.start:
-            out[i] |= BITS["TOUCHING"]
-        if i > 1 and unit.word.startswith(units[i - 2].word):
-            out[i] |= BITS["ECHO"]
-    return out
-
-
-def _describe_units(before: Sequence[Constituent]) -> int:
+def _describe_units(before: Units) -> int:
     """The state of an opinion behind the units of its phrase."""
     return _PLAIN if not before else _DENIED if any(unit.symbol == NEG for unit in before) else _GRADED
 
@@ -331,3 +295,86 @@ def _describe_phrase(phrase: Phrase) -> int:
     if phrase.kinds:
         return _DENIED
     return _LOW if "low" in phrase.degrees else _GRADED if phrase.degrees else _PLAIN
+
+
+# ---- Predicates: what a construction and a class of verbs say together no word of them says alone
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateRule:
+    """Parameters of a rule of kind `predicate`.
+
+    `pattern`: the units that become one opinion of `category`; `before` and `after`: what stands around them. They name
+    units, properties and classes as other rules that match do.
+    """
+
+    pattern: str
+    category: str
+    words: Mapping[str, tuple[str, ...]]
+    before: str = ""
+    after: str = ""
+
+
+class _Predicate(NamedTuple):
+    """A rule made ready: its expression with the group `core`, for each class that a match needs a word of its bits,
+    and the entry of what it finds.
+    """
+
+    rows: RuleRows
+    body: str
+    needs: tuple[int, ...]
+    entry: OpinionEntry
+
+
+class Predicates:
+    """All predicates, found by the words that they need; each makes opinions that carry their own entry."""
+
+    def __init__(
+        self, rules: Sequence[tuple[Rule, PredicateRule]], table: WordTable, valences: Mapping[str, float]
+    ) -> None:
+        """`valences`: those of the categories. ResourceError names an unknown category or unit."""
+        self._table = table
+        made = [_compile_predicate(rule, params, table, valences) for rule, params in rules]
+        self._index = RuleIndex([(one.needs[0] if one.needs else 0, one) for one in made])
+        self._makeable = reduce(or_, [table.find(one.entry.word, one.entry) for one in made], 0)
+        """The classes of the opinions that they make, by category: a later one may need what an earlier one makes."""
+
+    def read(self, units: list[Constituent]) -> list[Constituent]:
+        """The units, with each run that is such a predicate as one opinion."""
+        bits = [self._table.find(unit.word, unit.entry) for unit in units]
+        clause, placed = reduce(or_, bits, 0), place_bits(units, bits)
+        for rows, body, needs, entry in self._index.find(clause | self._makeable):
+            if not all(need & clause for need in needs):
+                continue
+            line = "".join(map(rows.spell, placed))
+            for match in reversed(list(compile_body(body).finditer(line))):
+                first, stop = (at // rows.width for at in match.span("core"))
+                run = units[first:stop]
+                if run and all(a.end == b.start for a, b in pairwise(run)):
+                    one = _make_opinion(run, entry)
+                    units = [*units[:first], one, *units[stop:]]
+                    bits[first:stop] = [self._table.find(one.word, one.entry)]
+                    clause, placed = clause | bits[first], place_bits(units, bits)
+        return units
+
+
+def _compile_predicate(
+    rule: Rule, params: PredicateRule, table: WordTable, valences: Mapping[str, float]
+) -> _Predicate:
+    if params.category not in valences:
+        fix = "use one of lexicons/opinion_categories.tsv"
+        raise rule.fault("category", f"unknown category {params.category!r}", fix)
+    parts = {"before": params.before, "pattern": params.pattern, "after": params.after}
+    rows = RuleRows(rule, {key: [part] for key, part in parts.items()}, params.words, table)
+    before, core, after = map(rows.spell_pattern, parts.values())
+    own = reduce(or_, map(table.add, params.words.values()), 0)
+    needs = tuple(chain(*map(rows.find_needs, parts.values()))) or ((own,) if own else ())
+    entry = OpinionEntry(rule.name, params.category, valences[params.category], rule.where)
+    return _Predicate(rows, f"(?:{before})(?P<core>{core})(?={after})", needs, entry)
+
+
+def _make_opinion(run: Units, entry: OpinionEntry) -> Constituent:
+    word = "".join(unit.word for unit in run)
+    own = OpinionEntry(word, entry.category, entry.valence, entry.where)
+    start, end = run[0].start, run[-1].end
+    return Constituent(start, end, OPINION, word, run[-1].last, Phrase((start, end), own))

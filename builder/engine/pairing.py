@@ -1,8 +1,8 @@
 """Which aspect an opinion describes: the rule kinds that pair, from the most certain construction to the last resort.
 
-In: a rule. Out: a `Pairer`, which finds the aspect of an opinion in its `Scene` and says why. Each kind is a small
-function with its parameters declared beside it. The files rules/*.toml say in which order they run, and bring their own
-examples.
+In: the parameters of a rule. Out: a `Pairer`, which finds the aspect of an opinion in its `Scene` and says why. Each
+kind is a class of its parameters, which is called with a scene. The files rules/*.toml say in which order they run, and
+bring their own examples.
 
 `Tree` finds the dependency path between two tokens, for the paper's pairing rule and for the story of a triplet. In:
 the tokens of a text with their heads. Out: the relations on the way, or None where the two stand in different trees.
@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from operator import itemgetter
 
 from builder.core.records import Token
@@ -29,9 +29,8 @@ from builder.engine.constituents import (
     Topic,
     is_thing,
 )
-from builder.engine.params import compile_pairs, read_params
-from builder.engine.symbols import ASPECT, BLOCKED, OPINION, OTHER, compile_pattern, spell_symbols, symbol_set
-from builder.language.lexicon.rules import Rule
+from builder.engine.params import UnitSet, compile_pairs
+from builder.engine.symbols import ASPECT, BLOCKED, OPINION, OTHER, TARGET_NOUN, spell_symbols, symbol_set
 
 # ---- Paths in the dependency tree
 
@@ -117,50 +116,40 @@ _SHORTEST = 2
 
 
 @dataclass(frozen=True, slots=True)
-class PatternParams:
-    """`pattern`: a construction over the clause's units. `categories` / `not_categories` limit the opinions it reads.
+class PatternPairer:
+    """The aspect that a construction over the clause's units finds.
 
-    `heads`: endings of the word on which the construction must end if that is no word for what is reviewed in general
-    (是很推薦的料理). `words`: one of them stands in the construction, behind TARGET.
+    `categories` / `not_categories` limit the opinions that `pattern` reads. `heads`: endings of the word on which the
+    construction must end if that is no word for what is reviewed in general (是很推薦的料理). `words`: one of them
+    stands in the construction, behind TARGET.
     """
 
-    pattern: str
+    pattern: re.Pattern[str]
     categories: tuple[str, ...] = ()
     not_categories: tuple[str, ...] = ()
     heads: tuple[str, ...] = ()
     words: frozenset[str] = frozenset()
 
-
-@dataclass(frozen=True, slots=True)
-class PatternPairer:
-    """A construction made ready."""
-
-    expression: re.Pattern[str]
-    params: PatternParams
-
-    @property
-    def takes_noun(self) -> bool:
-        """Whether the aspect is a noun that no lexicon holds."""
-        return "TARGET_NOUN" in self.params.pattern
-
     def may_answer(self, category: str, is_named: bool) -> bool:
-        """Whether the construction is one of opinions of a category; `is_named`: their clause names an aspect."""
-        params = self.params
-        if params.not_categories and category.startswith(params.not_categories):
+        """Whether the construction is one of opinions of a category; `is_named`: their clause names an aspect, which is
+        needed where the construction takes no other noun.
+        """
+        if self.not_categories and category.startswith(self.not_categories):
             return False
-        return (is_named or self.takes_noun) and (not params.categories or category.startswith(params.categories))
+        read = not self.categories or category.startswith(self.categories)
+        return read and (is_named or TARGET_NOUN in self.pattern.pattern)
 
     def __call__(self, scene: Scene) -> AspectChoice | None:
         """The aspect that the construction finds, whatever the category of the opinion."""
-        params, marked = self.params, scene.marked
-        match = self.expression.search(marked)
+        marked = scene.marked
+        match = self.pattern.search(marked)
         if match is None:
             return None
         between = scene.items[match.end("target") : match.end()]
-        if params.words and params.words.isdisjoint([item.word for item in between]):
+        if self.words and self.words.isdisjoint([item.word for item in between]):
             return None
         last = scene.items[match.end() - 1]
-        if params.heads and last.term and last.term.role not in GENERIC and not last.word.endswith(params.heads):
+        if self.heads and last.term and last.term.role not in GENERIC and not last.word.endswith(self.heads):
             return None
         target = scene.items[match.start("target")]
         if target.term is None:
@@ -168,12 +157,6 @@ class PatternPairer:
                 return None
             target = Constituent(target.start, target.end, ASPECT, target.word, target.last, term=Term(""))
         return AspectChoice((target,), spell_symbols(marked[match.start() : match.end()]))
-
-
-def pair_by_pattern(rule: Rule) -> PatternPairer:
-    """The aspect that a construction over the clause's units finds."""
-    params = read_params(rule, PatternParams)
-    return PatternPairer(compile_pattern(params.pattern, rule.at("pattern")), params)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,12 +173,12 @@ class ShortestPath:
 
     def __call__(self, scene: Scene) -> AspectChoice | None:
         opinion, paths = scene.opinion, list[tuple[int, int, Constituent]]()
-        core = last_core_token(scene.tokens, opinion)
+        core = last_core_token(scene.doc.tokens, opinion)
         names = self.touching and not opinion.own_phrase.entry.category.startswith(self.touching)
         for item in scene.items:
             if item.symbol != ASPECT or (names and item.start == opinion.end):
                 continue
-            steps = dependency_path(scene.tokens, item.last, core)
+            steps = dependency_path(scene.doc.tokens, item.last, core)
             if steps is not None and len(steps) <= self.longest:
                 paths.append((len(steps), measure_gap(opinion, item), item))
         steps_of_best, _, best = min(paths, key=itemgetter(0, 1), default=(0, 0, None))
@@ -214,10 +197,10 @@ class NearestInSentence:
     farthest: int
 
     def __call__(self, scene: Scene) -> AspectChoice | None:
-        opinion, (clauses, number, _) = scene.opinion, scene.earlier
+        opinion, clauses, number = scene.opinion, scene.clauses, scene.number
         around = clauses[max(0, number - self.farthest) : number + self.farthest + 1]  # each clause has a character
-        own = [clause for clause, sentence in around if sentence == clauses[number][1]]
-        aspects = [item for clause in own for item in clause if item.symbol == ASPECT]
+        own = [clause for clause in around if clause.sentence == clauses[number].sentence]
+        aspects = [item for clause in own for item in clause.items if item.symbol == ASPECT]
         nearest = min(aspects, key=lambda item: self._measure(opinion, item), default=None)
         if nearest is None or self._measure(opinion, nearest) > self.farthest:
             return None
@@ -253,20 +236,22 @@ class ThingOfAttribute:
             return None
         attribute, named = scene.items[at], [item for item in scene.items[:at] if item.term is not None]
         described = OPINION in scene.symbols[at : scene.at]
-        if described and (owner := _cut_to_owner(attribute, scene.tokens)):
+        if described and (owner := _cut_to_owner(attribute, scene.doc.tokens)):
             return AspectChoice((owner,), f"owner of {attribute.word}")
         things = [item for item in named if is_thing(item)]
         if not things and described:  # 雞肉口感軟嫩香氣十足超愛: the owner of what stands first
-            things = [owner for item in named if (owner := _cut_to_owner(item, scene.tokens))]
+            things = [owner for item in named if (owner := _cut_to_owner(item, scene.doc.tokens))]
         if not things and described and scene.topic and attribute.own_term.role != "overall":
             things = [thing for thing in [scene.topic.thing] if thing]
         return AspectChoice((things[-1],), f"thing before {attribute.word}") if things else None
 
 
 @dataclass(frozen=True, slots=True)
-class CarryParams:
-    """`blockers`: units before the opinion that are a subject. `before`:
-    units behind it that make it no predicate. `named`: whether a topic that was only named counts.
+class CarriedTopic:
+    """The topic of the clause before, where this clause names no subject of its own.
+
+    `blockers`: units before the opinion that are a subject. `before`: units behind it that make it no predicate.
+    `named`: whether a topic that was only named counts.
 
     `wholes`: categories of opinions about the thing, not about its attribute or part named last (皮脆，很好吃), as
     are those that are `foreign` to the attribute's class (份量很多，很鮮甜). `never`: categories, or "category class"
@@ -276,8 +261,8 @@ class CarryParams:
     clause names nothing and at most adverbs and degree words open it.
     """
 
-    blockers: tuple[str, ...] = ()
-    before: tuple[str, ...] = ()
+    blockers: UnitSet = field(default_factory=UnitSet)
+    before: UnitSet = field(default_factory=UnitSet)
     named: bool = False
     wholes: tuple[str, ...] = ()
     foreign: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -287,46 +272,35 @@ class CarryParams:
     felt: tuple[str, ...] = ()
     behind: str = ""
 
-
-def pair_carried(rule: Rule) -> Pairer:
-    """The topic of the clause before, where this clause names no subject of its own."""
-    params = read_params(rule, CarryParams)
-    blockers, before = (
-        frozenset(compile_pattern(name, rule.at(key)).pattern for name in names)
-        for key, names in (("blockers", params.blockers), ("before", params.before))
-    )
-    is_barred, is_read = compile_pairs(params.never), compile_pairs(params.only or ("",))
-
-    def has_subject(scene: Scene, category: str) -> bool:
-        symbols = scene.symbols[: scene.at]
-        if not blockers.isdisjoint(symbols):
-            return True
-        after = scene.items[scene.at + 1 : scene.at + 2]
-        if after and after[0].symbol in before and after[0].word != "到":
-            return True
-        others = BLOCKED in symbols and not category.startswith(params.felt)
-        return others and any(item.word in params.others for item in scene.items[: scene.at])
-
-    def find(scene: Scene) -> AspectChoice | None:
+    def __call__(self, scene: Scene) -> AspectChoice | None:
         topic = scene.topic
-        if topic is None or (topic.named and not params.named):
+        if topic is None or (topic.named and not self.named):
             return None
-        if params.behind:
-            due = topic.is_list if params.behind == "list" else topic.label
+        if self.behind:
+            due = topic.is_list if self.behind == "list" else topic.label
             if not due or ASPECT in scene.symbols or not _OPENING.issuperset(scene.symbols[: scene.at]):
                 return None
         category, about = scene.opinion.own_phrase.entry.category, topic.aspects[0].term
-        if about is None or has_subject(scene, category):
+        if about is None or self._has_subject(scene, category):
             return None
-        if is_barred(category, about.cls) or not is_read(category, about.cls):
+        if compile_pairs(self.never)(category, about.cls) or not compile_pairs(self.only or ("",))(category, about.cls):
             return None
         if topic.label:
             return AspectChoice(topic.aspects, "label before a colon")
-        if category.startswith(params.wholes) or _is_foreign(params.foreign, scene.opinion, topic.aspects[0]):
-            return _find_whole(topic, scene.tokens)
+        if category.startswith(self.wholes) or _is_foreign(self.foreign, scene.opinion, topic.aspects[0]):
+            return _find_whole(topic, scene.doc.tokens)
         return AspectChoice(topic.aspects, "topic of an earlier clause")
 
-    return find
+    def _has_subject(self, scene: Scene, category: str) -> bool:
+        """Whether the clause of an opinion of a category names a subject of its own."""
+        symbols = scene.symbols[: scene.at]
+        if not self.blockers.isdisjoint(symbols):
+            return True
+        after = scene.items[scene.at + 1 : scene.at + 2]
+        if after and after[0].symbol in self.before and after[0].word != "到":
+            return True
+        others = BLOCKED in symbols and not category.startswith(self.felt)
+        return others and any(item.word in self.others for item in scene.items[: scene.at])
 
 
 def _find_whole(topic: Topic, tokens: Sequence[Token]) -> AspectChoice:
@@ -380,12 +354,12 @@ def _cut_to_owner(item: Constituent, tokens: Sequence[Token]) -> Constituent | N
     return item._replace(start=owner[0], end=owner[1], word=word, last=last, term=Term(""))
 
 
-KINDS: Mapping[str, Callable[[Rule], Pairer]] = {
-    "pair-pattern": pair_by_pattern,
-    "pair-back": partial(read_params, declared=ThingOfAttribute),
-    "pair-companion": partial(read_params, declared=ThingOfCompanion),
-    "pair-path": partial(read_params, declared=ShortestPath),
-    "pair-sentence": partial(read_params, declared=NearestInSentence),
-    "pair-carry": pair_carried,
+KINDS: Mapping[str, type[Pairer]] = {
+    "pair-pattern": PatternPairer,
+    "pair-back": ThingOfAttribute,
+    "pair-companion": ThingOfCompanion,
+    "pair-path": ShortestPath,
+    "pair-sentence": NearestInSentence,
+    "pair-carry": CarriedTopic,
 }
-"""Kind of a rule that pairs -> what makes it ready."""
+"""Kind of a rule that pairs -> what its parameters make."""

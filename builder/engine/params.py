@@ -6,19 +6,25 @@ is missing, or that has the wrong type is a ResourceError with file and line. On
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar, get_args, get_origin, get_type_hints
 
 from builder.core.settings import Convention
 from builder.engine.rows import ENGINE_CLASSES
+from builder.engine.symbols import compile_pattern
 from builder.language.lexicon.rules import Rule
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 Params = TypeVar("Params", bound="DataclassInstance")
+
+
+class UnitSet(frozenset[str]):
+    """The characters of units, which a rule lists by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +93,7 @@ def _filled(rule: Rule, given: Mapping[str, object], declared: type[Params]) -> 
     for field in fields(declared):
         wanted = types[field.name]
         if field.name in given:
-            values[field.name] = _read(given[field.name], wanted)
+            values[field.name] = _read(given[field.name], wanted, rule.at(field.name))
             if values[field.name] is None:
                 raise rule.fault(field.name, f"{field.name} is not {_CALLED[wanted]}")
         elif field.default is MISSING and field.default_factory is MISSING:
@@ -103,36 +109,41 @@ def _types(declared: type[DataclassInstance]) -> Mapping[str, object]:
 
 _CALLED: Mapping[object, str] = {
     str: "a string",
+    re.Pattern[str]: "a string",
     bool: "true or false",
     int: "a whole number",
     float: "a number",
     float | None: "a number",
     tuple[str, ...]: "a list of strings",
     frozenset[str]: "a list of strings",
+    UnitSet: "a list of strings",
     Mapping[str, float]: "a table of numbers",
     Mapping[str, tuple[str, ...]]: "a table of lists of strings",
 }
 """Type of a parameter -> what a person calls it."""
 
 
-def _read(value: object, wanted: object) -> object | None:
-    """A value as a type of parameters has it; None where it is of another."""
+def _read(value: object, wanted: object, where: str) -> object | None:
+    """A value as a type of parameters has it; None where it is of another. ResourceError where a pattern is none."""
+    if wanted == re.Pattern[str]:
+        return compile_pattern(value, where) if isinstance(value, str) else None
     origin, args = get_origin(wanted), get_args(wanted)
     if origin is Mapping:
-        table = (
-            {str(name): _read(cell, args[1]) for name, cell in value.items()} if isinstance(value, Mapping) else None
-        )
-        return None if table is None or None in table.values() else table
-    if origin in (tuple, frozenset):
-        return (
-            origin(value) if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value) else None
-        )
+        if not isinstance(value, Mapping):
+            return None
+        table = {str(name): _read(cell, args[1], where) for name, cell in value.items()}
+        return None if None in table.values() else table
+    if origin in (tuple, frozenset) or wanted is UnitSet:
+        if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+            return None
+        return UnitSet(compile_pattern(name, where).pattern for name in value) if origin is None else origin(value)
     if float in (wanted, *args):
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
     return value if type(value) is wanted else None
 
 
-def compile_pairs(pairs: Sequence[str]) -> Callable[[str, str], bool]:
+@cache
+def compile_pairs(pairs: tuple[str, ...]) -> Callable[[str, str], bool]:
     """Whether two names are one of some pairs ("food service"), by prefix; a name alone is a pair with any other."""
     prefixes = [(first, second) for first, _, second in (pair.partition(" ") for pair in pairs)]
 

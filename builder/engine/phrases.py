@@ -7,15 +7,15 @@ from the lexicons and from the rules' parameters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from builder.core.records import Span
-from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term
+from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term, Units
 from builder.engine.matching import Line, Matcher, Refusal
-from builder.engine.rows import EngineClasses
+from builder.engine.rows import WordTable
 from builder.engine.symbols import ADJ, ASPECT, COP, DE, DEG, HAVE, NEG, OPINION, POST, STATEMENT_ENDS, symbol_set
-from builder.engine.terms import PRAISE
+from builder.engine.terms import PRAISE, find_leads
 from builder.language.lexicon.resources import Lexicon, OpinionEntry
 
 _STRENGTHENING = symbol_set("NEG DEG")
@@ -47,23 +47,17 @@ class JoinRule:
 
 class PhraseReader:
     """All that phrases are read by. `refusals`: where an opinion word judges nothing. `denials`: by what negator at a
-    distance it is denied. `leads`: how many characters of an aspect entry belong to `aspect_full` alone.
+    distance it is denied.
     """
 
-    def __init__(
-        self,
-        lexicon: Lexicon,
-        words: EngineClasses,
-        join: JoinRule,
-        refusals: Matcher,
-        denials: Matcher,
-        leads: Mapping[str, int],
-    ) -> None:
-        self._lexicon, self._words, self._join, self._leads = lexicon, words, join, leads
+    def __init__(self, lexicon: Lexicon, words: WordTable, join: JoinRule, refusals: Matcher, denials: Matcher) -> None:
+        self._lexicon, self._words, self._join = lexicon, words, join
+        self._leads = find_leads(lexicon, words.entries["WHOLES"])
+        """How many characters of an aspect entry belong to `aspect_full` alone."""
         self._fillers, self._scope = frozenset(words.entries["FILLERS"]), words.entries["SCOPE"]
         self._refusals, self._denials = refusals, denials
 
-    def read(self, units: Sequence[Constituent], text: str, refused: list[Refusal] | None = None) -> list[Constituent]:
+    def read(self, units: Units, text: str, refused: list[Refusal] | None = None) -> list[Constituent]:
         """Join each opinion word with the degree words and negators that stand before it, and a post degree word
         behind. Those that rules refuse are added to `refused`.
         """
@@ -88,7 +82,7 @@ class PhraseReader:
                 span, kind = (place, place + self._count_negator(word)), self._lexicon.negators[word]
                 phrase = phrase._replace(negators=(span, *phrase.negators), kinds=(kind, *phrase.kinds))
             item = Constituent(start, end, OPINION, text[start:end], unit.last, phrase)
-            _add_opinion(out, item, units[last + 1 : last + 2], text, self._join, self._words)
+            self._add_opinion(out, item, units[last + 1 : last + 2], text)
             taken = last + 1
         return out + [self._keep_word(u) for u in units[taken:]]
 
@@ -132,7 +126,7 @@ class PhraseReader:
             last += 1
         return begin, first, last, denier
 
-    def _find_left_edge(self, units: Sequence[Constituent], k: int, taken: int) -> int:
+    def _find_left_edge(self, units: Units, k: int, taken: int) -> int:
         """Index of the first unit of the phrase around opinion k.
 
         Degree words and negators that touch it (非常的香 too), and negators behind a few fillers: 沒有想像中好吃 is one
@@ -154,7 +148,7 @@ class PhraseReader:
                 edge = j
         return edge
 
-    def _find_start(self, units: Sequence[Constituent], first: int, k: int) -> int:
+    def _find_start(self, units: Units, first: int, k: int) -> int:
         """Where in the view the phrase begins whose first unit is `first`.
 
         Behind adverbs of the clause (還 蠻好吃, 都還 可以) and words of level (這麼 好吃).
@@ -167,7 +161,7 @@ class PhraseReader:
             first += 1
         return units[first].start + (self._count_lead(units[first].word) if first < k else 0)
 
-    def _make_phrase(self, unit: Constituent, before: Sequence[Constituent], begin: int) -> Phrase:
+    def _make_phrase(self, unit: Constituent, before: Units, begin: int) -> Phrase:
         """The opinion word `unit`, its core from `begin` on, with the units of its phrase that stand before it."""
         entry = self._find_entry(unit)
         if not before:
@@ -216,6 +210,58 @@ class PhraseReader:
                 return cut
         return len(word)
 
+    def _add_opinion(self, out: list[Constituent], item: Constituent, after: Units, text: str) -> None:
+        """Append an opinion to the clause so far, or make it one with the opinion before it. `after`: the unit behind
+        it, if any.
+        """
+        own, words = item.own_phrase, self._words
+        amount = item.word if own.negators else own.entry.word  # 變淡 很多, 變淡 不少
+        touches = bool(out) and out[-1].phrase is not None and out[-1].end == item.start
+        if touches and words.holds("AMOUNTS", amount) and (not after or after[0].symbol in STATEMENT_ENDS):  # 便宜多了
+            out[-1] = out[-1]._replace(end=item.end, word=text[out[-1].start : item.end])
+        elif count := next((n for n in (1, 2) if len(out) > n and self._are_bridged(out[-n - 1], item, text)), 0):
+            first = out[-count - 1]
+            before = first.own_phrase
+            decides = own if (own.entry.valence < 5 if own.kinds else own.entry.valence > 5) else before  # but 甜中帶苦
+            phrase = before._replace(core=(before.core[0], own.core[1]), entry=decides.entry, kinds=decides.kinds)
+            out[-count - 1 :] = [item._replace(start=first.start, word=text[first.start : item.end], phrase=phrase)]
+        elif self._join.merge and out and (run := self._merge_praise(out[-1], item, text)) is not None:
+            out[-1] = run
+        else:
+            out.append(item)
+
+    def _are_bridged(self, before: Constituent, item: Constituent, text: str) -> bool:
+        """軟中帶脆: whether an opinion has the one behind it in it; neither is denied, nor are they of opposite signs.
+
+        軟而不爛: so are a quality and the fault denied that it is free of; 好看而不好吃 are two.
+        """
+        first, second = before.phrase, item.own_phrase
+        if first is None or first.kinds or text[before.end : item.start] not in self._words.entries["BRIDGING"]:
+            return False
+        if second.kinds:
+            return text[item.start - 1] == "而" and second.kinds == ("not",) and second.entry.valence < PRAISE
+        return _sign(first.entry.valence) * _sign(second.entry.valence) >= 0
+
+    def _merge_praise(self, before: Constituent, item: Constituent, text: str) -> Constituent | None:
+        """香 濃郁: opinions of one sign that touch are one phrase where one is short, read with the entry
+        of the first.
+        """
+        first, second = before.phrase, item.phrase
+        if first is None or second is None:
+            return None
+        if before.end != item.start or second.core[0] != item.start or first.core[1] != before.end:
+            return None
+        if min(len(first.entry.word), len(second.entry.word)) > self._join.merge or len(second.entry.word) > 2:
+            return None
+        if first.degrees and first.entry.category.startswith(self._join.counted):
+            return None
+        if second.entry.word in self._join.apart or second.entry.category.startswith(self._join.apart):
+            return None
+        if _sign(first.entry.valence) != _sign(second.entry.valence):
+            return None
+        core = first.core[0], second.core[1]
+        return item._replace(start=before.start, word=text[before.start : item.end], phrase=first._replace(core=core))
+
     def _keep_word(self, unit: Constituent) -> Constituent:
         """A unit that is part of no opinion phrase: an aspect entry becomes a term."""
         if unit.symbol == OPINION:
@@ -237,7 +283,7 @@ class PhraseReader:
         return None
 
 
-def is_doubled(units: Sequence[Constituent], k: int) -> bool:
+def is_doubled(units: Units, k: int) -> bool:
     """Whether the last unit of the clause is a 的 that belongs to the doubled predicate before it.
 
     麵條QQ的, 餅皮酥酥脆脆的; 湯頭是燙燙的 has 是 … 的.
@@ -246,66 +292,6 @@ def is_doubled(units: Sequence[Constituent], k: int) -> bool:
     if len(word) < 2 or word[-1] != word[-2]:
         return False
     return units[k + 1].symbol == DE and units[k + 1].start == units[k].end and all(u.symbol != COP for u in units[:k])
-
-
-def _add_opinion(
-    out: list[Constituent],
-    item: Constituent,
-    after: Sequence[Constituent],
-    text: str,
-    rule: JoinRule,
-    words: EngineClasses,
-) -> None:
-    """Append an opinion to the clause so far, or make it one with the opinion before it. `after`: the unit behind it,
-    if any.
-    """
-    own = item.own_phrase
-    amount = item.word if own.negators else own.entry.word  # 變淡 很多, 變淡 不少
-    touches = bool(out) and out[-1].phrase is not None and out[-1].end == item.start
-    if touches and words.holds("AMOUNTS", amount) and (not after or after[0].symbol in STATEMENT_ENDS):  # 便宜多了
-        out[-1] = out[-1]._replace(end=item.end, word=text[out[-1].start : item.end])
-    elif count := next((n for n in (1, 2) if len(out) > n and _are_bridged(out[-n - 1], item, text, words)), 0):
-        first = out[-count - 1]
-        before = first.own_phrase
-        decides = own if (own.entry.valence < 5 if own.kinds else own.entry.valence > 5) else before  # but 甜中帶苦
-        phrase = before._replace(core=(before.core[0], own.core[1]), entry=decides.entry, kinds=decides.kinds)
-        out[-count - 1 :] = [item._replace(start=first.start, word=text[first.start : item.end], phrase=phrase)]
-    elif rule.merge and out and (run := _merge_praise(out[-1], item, text, rule)) is not None:
-        out[-1] = run
-    else:
-        out.append(item)
-
-
-def _are_bridged(before: Constituent, item: Constituent, text: str, words: EngineClasses) -> bool:
-    """軟中帶脆: whether an opinion has the one behind it in it; neither is denied, nor are they of opposite signs.
-
-    軟而不爛: so are a quality and the fault denied that it is free of; 好看而不好吃 are two.
-    """
-    first, second = before.phrase, item.own_phrase
-    if first is None or first.kinds or text[before.end : item.start] not in words.entries["BRIDGING"]:
-        return False
-    if second.kinds:
-        return text[item.start - 1] == "而" and second.kinds == ("not",) and second.entry.valence < PRAISE
-    return _sign(first.entry.valence) * _sign(second.entry.valence) >= 0
-
-
-def _merge_praise(before: Constituent, item: Constituent, text: str, rule: JoinRule) -> Constituent | None:
-    """香 濃郁: opinions of one sign that touch are one phrase where one is short, read with the first one's entry."""
-    first, second = before.phrase, item.phrase
-    if first is None or second is None:
-        return None
-    if before.end != item.start or second.core[0] != item.start or first.core[1] != before.end:
-        return None
-    if min(len(first.entry.word), len(second.entry.word)) > rule.merge or len(second.entry.word) > 2:
-        return None
-    if first.degrees and first.entry.category.startswith(rule.counted):
-        return None
-    if second.entry.word in rule.apart or second.entry.category.startswith(rule.apart):
-        return None
-    if _sign(first.entry.valence) != _sign(second.entry.valence):
-        return None
-    core = first.core[0], second.core[1]
-    return item._replace(start=before.start, word=text[before.start : item.end], phrase=first._replace(core=core))
 
 
 def _sign(valence: float) -> int:

@@ -50,11 +50,7 @@ class ValenceRule:
 
 
 def judge_valence(
-    phrase: Phrase,
-    term: Term,
-    aspect: str,
-    lexicon: Lexicon,
-    rules: Sequence[ValenceRule],
+    phrase: Phrase, term: Term, aspect: str, lexicon: Lexicon, rules: Sequence[ValenceRule]
 ) -> tuple[float, Reasons]:
     """The valence of an opinion about an aspect, and how it came about.
 

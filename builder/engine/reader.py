@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -159,14 +160,11 @@ class RuleSystem:
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
-        self._reader: Reader | None = None
 
-    @property
+    @cached_property
     def reader(self) -> Reader:
         """Lexicon, backend and engine."""
-        if self._reader is None:
-            self._reader = make_reader(self.recipe)
-        return self._reader
+        return make_reader(self.recipe)
 
     def extract(self, texts: Sequence[str]) -> list[Triplets]:
         return self.reader.extract(texts)
@@ -181,14 +179,10 @@ class RuleSystem:
                 yield from self.reader.extract(batch)
             return
         with opened("local", workers) as crew:
-            for answers in crew.map(Job(make_reader, (self.recipe,), _extract), batches):
+            for answers in crew.map(Job(make_reader, (self.recipe,), Reader.extract), batches):
                 yield from answers
 
 
 def split_batches(items: Iterator[Part], size: int) -> Iterator[list[Part]]:
     """Lists of `size` items, the last one shorter; `items` may be endless."""
     return iter(lambda: list(islice(items, size)), [])
-
-
-def _extract(reader: Reader, texts: list[str]) -> list[Triplets]:
-    return reader.extract(texts)

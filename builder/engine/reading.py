@@ -11,11 +11,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from builder.core.records import Token
 from builder.engine.compiled import Compiled
-from builder.engine.constituents import THINGS, Constituent, Doc, Term
+from builder.engine.constituents import THINGS, Constituent, Doc, ReadClause, Term, Units
 from builder.engine.matching import Refusal
 from builder.engine.polarity import CONTEXT_ONLY
 from builder.engine.symbols import ASPECT, JUDGING, symbol_set
@@ -68,20 +67,6 @@ BRACKETS = re.compile("[(（][^()（）]{1,60}[)）]")
 """What stands in brackets, with them."""
 MEASURED = ("size", CONTEXT_ONLY)
 """Categories of words that in brackets only say which size or kind was ordered."""
-
-
-class ReadClause(NamedTuple):
-    """A clause as the engine reads it; `asked` keeps its opinions from becoming triplets, `doubted` its praise.
-
-    `label`: one of `LABEL_ENDS` ends it (環境：). `mark`: the character that ends it.
-    """
-
-    items: list[Constituent]
-    sentence: int
-    asked: bool
-    doubted: bool
-    label: bool
-    mark: str
 
 
 def read_clauses(doc: Doc, rules: Compiled, refused: list[Refusal] | None = None) -> list[ReadClause]:
@@ -138,7 +123,7 @@ def _make_clause(items: list[Constituent], written: str, text: str, clause: Clau
     return ReadClause(items, clause.sentence, asks, asked and not asks, mark in LABEL_ENDS, mark)
 
 
-def _is_aside(clause: Clause, items: Sequence[Constituent], brackets: Sequence[tuple[int, int]]) -> bool:
+def _is_aside(clause: Clause, items: Units, brackets: Sequence[tuple[int, int]]) -> bool:
     """Whether a clause stands in brackets and judges nothing: it names nothing either (湯頭（紅湯）很濃).
 
     A size alone is the size of what was ordered (（小）).
@@ -197,7 +182,7 @@ def add_sizes(clause: list[Constituent], text: str, sizes: tuple[str, ...]) -> l
     return out
 
 
-def _is_part(clause: Sequence[Constituent], i: int, first: int) -> bool:
+def _is_part(clause: Units, i: int, first: int) -> bool:
     item = clause[i]
     word = item.word.lower()
     if not (item.symbol in _PARTS or item.symbol == ASPECT) or not _WRITTEN.fullmatch(word):
@@ -206,7 +191,7 @@ def _is_part(clause: Sequence[Constituent], i: int, first: int) -> bool:
     return gap == 0 or (gap == 1 and not _MEASURE.fullmatch(word))
 
 
-def _make_aspect(run: Sequence[Constituent], text: str, cls: str, lexicon: Lexicon) -> Constituent:
+def _make_aspect(run: Units, text: str, cls: str, lexicon: Lexicon) -> Constituent:
     known = [item for item in run if item.term is not None]
     if len(run) == 1 and known:
         return run[0]

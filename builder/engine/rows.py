@@ -10,13 +10,14 @@ In: rules with their classes of words, a lexicon. Out: a `WordTable`, and `RuleR
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache, reduce
-from itertools import accumulate
+from itertools import pairwise
 from operator import or_
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from builder.core.errors import ResourceError
+from builder.engine.constituents import Units
 from builder.engine.symbols import SYMBOLS, compile_expression
 from builder.language.lexicon.resources import Lexicon, OpinionEntry
 from builder.language.lexicon.rules import Rule
@@ -52,12 +53,12 @@ _EDGE = "#"
 """First character of a row."""
 _FACTOR = r"(?:[A-Z_]+|\[\^?[A-Z_ ]+\])"
 _ATOM = re.compile(rf"{_FACTOR}(?:&{_FACTOR})*")
-_PART = re.compile(rf"\(|{_ATOM.pattern}")
+_PART = re.compile(rf"\(\??|{_ATOM.pattern}|(?:[?*+]|{{[^}}]*}})[?+]?|\S")
+"""What a pattern is written of: where a group begins, an atom, how often, any other character."""
 DENIER = "DENIER"
 """Name of the unit that a rule which denies finds."""
 RESERVED = {*BITS, "WORD", DENIER}
 """Names that no class of words may have."""
-_OPTIONAL = frozenset("?*{")
 _PREFIXES = ("role:", "category:", "irrealis:", "contrast:")
 """Marks of entries that name no word."""
 CACHE = 100_000
@@ -77,59 +78,6 @@ def check_classes(rule: Rule, classes: Classes) -> None:
             raise rule.fault("words", f"{name} is a unit", fix)
         if (not words and rule.kind != "words") or not all(word.strip("…@") for word in words):
             raise rule.fault("words", f"{name} has an empty word", "remove it")
-
-
-class WordTable:
-    """Which classes a word is of, as bits, for the rules of all actions: a class that several rules name costs once.
-
-    A class holds words as they are, beginnings (`一…`), endings (`…味`), classes of aspects (`@staff`), roles of
-    aspects (`role:person`), categories of opinions (`category:taste`), kinds of irrealis.tsv and contrast.tsv
-    (`irrealis:wish`, `contrast:but`).
-    """
-
-    def __init__(self, lexicon: Lexicon) -> None:
-        self._lexicon = lexicon
-        self._bits: dict[tuple[str, ...], int] = {}
-        self._marked: dict[str, dict[str, int]] = {mark: {} for mark in ("", "…_", "_…", "@", *_PREFIXES)}
-        self.known: dict[object, int] = {}
-        """Words, or words with what they are worth as opinions -> their bits."""
-
-    def add(self, words: Collection[str]) -> int:
-        """The bit of a class of words."""
-        key = tuple(sorted(words))
-        if key in self._bits:
-            return self._bits[key]
-        bit = self._bits[key] = _FIRST_CLASS << len(self._bits)
-        for word in key:
-            mark = find_mark(word)
-            marked, name = self._marked[mark], word.strip("…@").removeprefix(mark)
-            marked[name] = marked.get(name, 0) | bit
-        return bit
-
-    def find(self, word: str, entry: OpinionEntry | None = None) -> int:
-        """The bits of the classes that a word is of; `entry`: its own as an opinion."""
-        key = word if entry is None else (word, entry.category, entry.valence)
-        bits = self.known.get(key)
-        if bits is None:
-            if len(self.known) >= CACHE:
-                self.known.clear()
-            bits = self.known[key] = self._classify(word, entry or self._lexicon.opinions.get(word.lower()))
-        return bits
-
-    def _classify(self, word: str, entry: OpinionEntry | None) -> int:
-        lexicon, marked = self._lexicon, self._marked
-        bits = marked[""].get(word, 0) | (_SINGLE if len(word) == 1 else 0)
-        for end in range(1, len(word) + 1):
-            bits |= marked["_…"].get(word[:end], 0) | marked["…_"].get(word[-end:], 0)
-        bits |= marked["irrealis:"].get(lexicon.irrealis.get(word, ""), 0)
-        bits |= marked["contrast:"].get(lexicon.contrast.get(word, ""), 0)
-        if aspect := lexicon.aspects.get(word.lower()):
-            bits |= marked["role:"].get(lexicon.classes.get(aspect.cls, ""), 0) | _find_prefixed(
-                marked["@"], aspect.cls
-            )
-        if entry is not None:
-            bits |= _find_prefixed(marked["category:"], entry.category) | (_GOOD if entry.valence >= 5 else 0)
-        return bits
 
 
 ENGINE_CLASSES: Mapping[str, str] = {
@@ -169,18 +117,100 @@ ENGINE_CLASSES: Mapping[str, str] = {
 """Name of a class that the engine itself asks for -> what its words are, or do."""
 
 
-class EngineClasses:
-    """The classes of rules of kind `words` that the engine itself asks for; one that no rule has is empty. `entries`:
-    their words as they are written.
+class WordTable:
+    """Which classes a word is of, as bits, for the rules of all actions: a class that several rules name costs once.
+
+    A class holds words as they are, beginnings (`一…`), endings (`…味`), classes of aspects (`@staff`), roles of
+    aspects (`role:person`), categories of opinions (`category:taste`), kinds of irrealis.tsv and contrast.tsv
+    (`irrealis:wish`, `contrast:but`).
     """
 
-    def __init__(self, shared: Classes, table: WordTable) -> None:
+    def __init__(self, lexicon: Lexicon, shared: Classes) -> None:
+        """`shared`: the classes of rules of kind `words`, which all rules may name; the engine itself asks for some."""
+        self._lexicon, self.shared = lexicon, shared
+        self._bits: dict[tuple[str, ...], int] = {}
+        self._marked: dict[str, dict[str, int]] = {mark: {} for mark in ("", "…_", "_…", "@", *_PREFIXES)}
+        self.known: dict[object, int] = {}
+        """Words, or words with what they are worth as opinions -> their bits."""
         self.entries = {name: tuple(shared.get(name, ())) for name in ENGINE_CLASSES}
-        self._table, self._bits = table, {name: table.add(words) for name, words in self.entries.items()}
+        """The words of the engine's classes as they are written; one that no rule has is empty."""
+        self._of_engine = {name: self.add(words) for name, words in self.entries.items()}
 
     def holds(self, name: str, word: str, entry: OpinionEntry | None = None) -> bool:
-        """Whether a word is of a class; `entry`: its own as an opinion."""
-        return self._table.find(word, entry) & self._bits[name] != 0
+        """Whether a word is of one of the engine's classes; `entry`: its own as an opinion."""
+        return self.find(word, entry) & self._of_engine[name] != 0
+
+    def add(self, words: Collection[str]) -> int:
+        """The bit of a class of words."""
+        key = tuple(sorted(words))
+        if key in self._bits:
+            return self._bits[key]
+        bit = self._bits[key] = _FIRST_CLASS << len(self._bits)
+        for word in key:
+            mark = find_mark(word)
+            marked, name = self._marked[mark], word.strip("…@").removeprefix(mark)
+            marked[name] = marked.get(name, 0) | bit
+        return bit
+
+    def find(self, word: str, entry: OpinionEntry | None = None) -> int:
+        """The bits of the classes that a word is of; `entry`: its own as an opinion."""
+        key = word if entry is None else (word, entry.category, entry.valence)
+        bits = self.known.get(key)
+        if bits is None:
+            if len(self.known) >= CACHE:
+                self.known.clear()
+            bits = self.known[key] = self._classify(word, entry or self._lexicon.opinions.get(word.lower()))
+        return bits
+
+    def _classify(self, word: str, entry: OpinionEntry | None) -> int:
+        lexicon, marked = self._lexicon, self._marked
+        bits = marked[""].get(word, 0) | (_SINGLE if len(word) == 1 else 0)
+        for end in range(1, len(word) + 1):
+            bits |= marked["_…"].get(word[:end], 0) | marked["…_"].get(word[-end:], 0)
+        bits |= marked["irrealis:"].get(lexicon.irrealis.get(word, ""), 0)
+        bits |= marked["contrast:"].get(lexicon.contrast.get(word, ""), 0)
+        if aspect := lexicon.aspects.get(word.lower()):
+            bits |= marked["role:"].get(lexicon.classes.get(aspect.cls, ""), 0) | _find_prefixed(
+                marked["@"], aspect.cls
+            )
+        if entry is not None:
+            bits |= _find_prefixed(marked["category:"], entry.category) | (_GOOD if entry.valence >= 5 else 0)
+        return bits
+
+
+Indexed = TypeVar("Indexed")
+
+
+def place_bits(units: Units, of_words: Sequence[int]) -> list[int]:
+    """For each unit its bits: those `of_words`, its kind, whether it touches the one before it, and whether it repeats
+    the one before that.
+    """
+    out = [bits | KIND_BITS[unit.symbol] for unit, bits in zip(units, of_words, strict=True)]
+    for i, (before, unit) in enumerate(pairwise(units), start=1):
+        if before.end == unit.start:
+            out[i] |= BITS["TOUCHING"]
+        if i > 1 and unit.word.startswith(units[i - 2].word):
+            out[i] |= BITS["ECHO"]
+    return out
+
+
+class RuleIndex(Generic[Indexed]):
+    """Rules in their order, by the classes of words one of which leads to each."""
+
+    def __init__(self, rules: Sequence[tuple[int, Indexed]]) -> None:
+        """`rules`: the bits of the classes that lead to a rule, none if any word does, and the rule."""
+        self._rules, self._mask = rules, reduce(or_, [bits for bits, _ in rules], 0)
+        self._known: dict[int, list[Indexed]] = {}
+
+    def find(self, bits: int) -> list[Indexed]:
+        """The rules to which words of some classes lead."""
+        bits &= self._mask
+        rules = self._known.get(bits)
+        if rules is None:
+            if len(self._known) >= CACHE:
+                self._known.clear()
+            rules = self._known[bits] = [rule for own, rule in self._rules if not own or own & bits]
+        return rules
 
 
 class Factor(NamedTuple):
@@ -221,15 +251,13 @@ class Pattern(NamedTuple):
 class RuleRows:
     """The rows of the units of a clause for one rule, and its patterns over them."""
 
-    def __init__(
-        self, rule: Rule, patterns: Mapping[str, Sequence[str]], shared: Classes, own: Classes, table: WordTable
-    ) -> None:
-        """`patterns`: key of the rule -> its patterns; `shared` and `own`: the classes that they may name.
+    def __init__(self, rule: Rule, patterns: Mapping[str, Sequence[str]], own: Classes, table: WordTable) -> None:
+        """`patterns`: key of the rule -> its patterns; `own`: the classes that they may name beside those of the table.
 
         ResourceError on a name that is taken, an empty word, or a pattern that cannot be read.
         """
         check_classes(rule, own)
-        self._classes, self._table = {**shared, **own}, table
+        self._classes, self._table = {**table.shared, **own}, table
         self._atoms: dict[str, list[Factor]] = {}
         for key, pattern in ((key, pattern) for key, key_patterns in patterns.items() for pattern in key_patterns):
             for atom in _ATOM.findall(pattern):
@@ -264,17 +292,26 @@ class RuleRows:
         return Pattern(self.spell_pattern(pattern), bits, self.find_needs(pattern))
 
     def find_needs(self, pattern: str) -> tuple[int, ...]:
-        """For each class that a match of a pattern needs a word of, its bits; one of several alternatives together."""
-        needs = [
-            [bits for part in _find_needed(own) for bits in self._need(part)] for own in _split_alternatives(pattern)
-        ]
-        return tuple(needs[0]) if len(needs) == 1 else (reduce(or_, [own[0] for own in needs]),) if all(needs) else ()
+        """For each class that a match of a pattern needs a word of, its bits; one of several alternatives together.
 
-    def _need(self, part: str) -> Sequence[int]:
-        """What an atom needs, or a group."""
-        if part.startswith("("):
-            return self.find_needs(part[1:-1])
-        return [factor.needed for factor in self._atoms[part] if factor.needed]
+        What is optional needs nothing, nor what looks around.
+        """
+        groups: list[list[list[Sequence[int]]]] = [[[]]]  # that are open, with the parts of each of their alternatives
+        for part in _PART.findall(pattern):
+            if part[0] == "(":
+                groups.append([[], []] if part == "(?" else [[]])
+            elif part == "|":
+                groups[-1].append([])
+            elif part[0] in "?*{":
+                del groups[-1][-1][-1:]
+            elif part[0] != "+":
+                needs = _unite_needs(groups.pop()) if part == ")" else self._need(part)
+                groups[-1][-1].append(needs)
+        return _unite_needs(groups[0])
+
+    def _need(self, part: str) -> tuple[int, ...]:
+        """What an atom needs, if it is one."""
+        return tuple([factor.needed for factor in self._atoms.get(part, ()) if factor.needed])
 
     def spell_pattern(self, pattern: str) -> str:
         """A pattern as a regular expression over rows."""
@@ -325,29 +362,7 @@ def _find_prefixed(marked: Mapping[str, int], name: str) -> int:
     return reduce(or_, [bits for prefix, bits in marked.items() if name.startswith(prefix)], 0)
 
 
-def _find_needed(pattern: str) -> Iterator[str]:
-    """The atoms and groups of a pattern without alternatives that each match has: none that is optional."""
-    at = 0
-    while match := _PART.search(pattern, at):
-        at = _find_end(pattern, match.start()) if match[0] == "(" else match.end()
-        part = pattern[match.start() : at]
-        if pattern[at:].lstrip(" ")[:1] not in _OPTIONAL and not part.startswith("(?"):  # which may look around
-            yield part
-
-
-def _find_end(pattern: str, start: int) -> int:
-    """Where a group that begins at `start` ends."""
-    depths = accumulate((character == "(") - (character == ")") for character in pattern[start:])
-    return start + 1 + next(at for at, depth in enumerate(depths) if not depth)
-
-
-def _split_alternatives(pattern: str) -> list[str]:
-    """The alternatives of a pattern, where it is no group that has them."""
-    parts, depth = [""], 0
-    for character in pattern:
-        depth += (character == "(") - (character == ")")
-        if character == "|" and not depth:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return parts
+def _unite_needs(alternatives: Sequence[Sequence[Sequence[int]]]) -> tuple[int, ...]:
+    """What one of several alternatives needs, by what the parts of each do."""
+    needs = [[bits for part in parts for bits in part] for parts in alternatives]
+    return tuple(needs[0]) if len(needs) == 1 else (reduce(or_, [own[0] for own in needs]),) if all(needs) else ()

@@ -85,7 +85,8 @@ STATEMENT_ENDS = symbol_set("PART CONJ BUT ADV")
 
 
 CURRENT = "!"
-_NAMES = {**SYMBOLS, "CURRENT": CURRENT, "WORD": ".", "TARGET": "(?P<target>A)", "TARGET_NOUN": "(?P<target>n)"}
+TARGET_NOUN = "(?P<target>n)"
+_NAMES = {**SYMBOLS, "CURRENT": CURRENT, "WORD": ".", "TARGET": "(?P<target>A)", "TARGET_NOUN": TARGET_NOUN}
 _NAME = re.compile(r"[A-Z_]+")
 
 _SYMBOLS = {symbol: name for name, symbol in SYMBOLS.items()} | {CURRENT: "CURRENT"}

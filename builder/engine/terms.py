@@ -5,14 +5,14 @@ In: a clause's constituents with its opinion phrases. Out: the constituents that
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from builder.core.records import Span
-from builder.engine.constituents import GENERIC, THINGS, Constituent, Term, bar_aspect, is_kind, is_thing
-from builder.engine.coordination import are_gathered, make_listed_nouns_aspects
+from builder.engine.constituents import GENERIC, THINGS, Constituent, Term, Units, bar_aspect, is_kind, is_thing
+from builder.engine.coordination import ListReader, make_listed_nouns_aspects
 from builder.engine.params import compile_pairs
-from builder.engine.rows import EngineClasses
+from builder.engine.rows import WordTable
 from builder.engine.symbols import ADJ, ADV, ASPECT, BLOCKED, BUT, DE, NOUN, PART, symbol_set
 from builder.language.lexicon.resources import Lexicon
 
@@ -64,8 +64,8 @@ class TermReader:
     of classes; `endings` are the last characters of composed names.
     """
 
-    def __init__(self, lexicon: Lexicon, rule: TermRule, words: EngineClasses) -> None:
-        self._lexicon, self.rule, self._words = lexicon, rule, words
+    def __init__(self, lexicon: Lexicon, rule: TermRule, words: WordTable, lists: ListReader) -> None:
+        self._lexicon, self.rule, self._words, self._lists = lexicon, rule, words, lists
         self._wholes = frozenset(words.entries["WHOLES"])
         self._are_separate, self._is_leading = compile_pairs(rule.separate), compile_pairs(rule.leading)
         composed = (word for word, entry in lexicon.aspects.items() if entry.cls.startswith(rule.composed))
@@ -113,7 +113,7 @@ class TermReader:
             return term.role in THINGS and term.role not in GENERIC and len(before.word) > 1 and before.word.isalpha()
         return reason == "origin" and (term.role in THINGS or term.cls.startswith(self.rule.housed))
 
-    def _names_a_kind(self, before: Constituent, item: Constituent, out: Sequence[Constituent]) -> bool:
+    def _names_a_kind(self, before: Constituent, item: Constituent, out: Units) -> bool:
         """甜菠菜, 濃厚雞白湯拉麵: a sensory word right before a thing, without a degree word, is part of its name."""
         if before.end != item.start or item.term is None:
             return False
@@ -161,7 +161,7 @@ class TermReader:
             [bar_aspect(item) if item.term and self._words.holds("OVERALL", item.word) else item for item in out]
         )
 
-    def _is_head(self, clause: Sequence[Constituent], i: int) -> bool:
+    def _is_head(self, clause: Units, i: int) -> bool:
         """商品 質素 很好, 商品 的 質素 很好: whether a noun that no lexicon holds may be the head of the name before
         it, as an opinion follows over adverbs.
         """
@@ -172,21 +172,21 @@ class TermReader:
             return False
         return next((other.phrase for other in clause[i + 1 :] if other.symbol != ADV), None) is not None
 
-    def _names_again(self, out: Sequence[Constituent], item: Constituent) -> bool:
+    def _names_again(self, out: Units, item: Constituent) -> bool:
         """豬腳這道菜很香, 芋圓這款甜品很好吃: whether the kind of thing `item` is the thing named before it again."""
         if len(out) < 2 or out[-1].end != item.start or not self._words.holds("POINTING", out[-1].word):
             return False
         before = out[-2].term
         return before is not None and before.role in THINGS and self._words.holds("MEASURES", out[-1].word[-1])
 
-    def _are_touching_things(self, before: Constituent, clause: Sequence[Constituent], i: int) -> bool:
+    def _are_touching_things(self, before: Constituent, clause: Units, i: int) -> bool:
         """牛肉麵排骨飯都很油: two names of whole things before a word that gathers them are a list, not one name."""
         item = clause[i]
         if item.term is None or before.term is None or before.end != item.start or item.term.role != before.term.role:
             return False
-        return item.term.role in _LISTED and are_gathered(clause, i, self._words)
+        return item.term.role in _LISTED and self._lists.are_gathered(clause, i)
 
-    def _join_to_last(self, out: Sequence[Constituent], item: Constituent, text: str) -> tuple[int, Constituent] | None:
+    def _join_to_last(self, out: Units, item: Constituent, text: str) -> tuple[int, Constituent] | None:
         """How many of the last constituents of `out` the new one joins, and what they become; None if it stands
         alone.
         """
@@ -233,7 +233,7 @@ class TermReader:
             return last.start - first.start + last.own_term.lead
         return first.term.lead if first.term else 0
 
-    def _goes_on_left(self, out: Sequence[Constituent], clause: Sequence[Constituent], i: int) -> bool:
+    def _goes_on_left(self, out: Units, clause: Units, i: int) -> bool:
         """Whether the name that ends `out` goes on to the left.
 
         By a part, or by food that is no kind of food (餐點, 甜點) nor one of a list.
@@ -242,7 +242,7 @@ class TermReader:
         if before.term is None or item.term is None:
             return self._begins_name(before, item)
         composed = self._is_composed(before.term) and self._is_composed(item.term)
-        return composed and before.term.role not in GENERIC and not are_gathered(clause, i, self._words)
+        return composed and before.term.role not in GENERIC and not self._lists.are_gathered(clause, i)
 
 
 def _cut_to_head(item: Constituent, heads: Collection[str]) -> Constituent:
@@ -268,7 +268,7 @@ def find_leads(lexicon: Lexicon, wholes: Collection[str]) -> Mapping[str, int]:
     }
 
 
-def bar_all(clause: Sequence[Constituent]) -> list[Constituent]:
+def bar_all(clause: Units) -> list[Constituent]:
     """The clause with no aspects and no opinions."""
     return [
         item._replace(symbol=BLOCKED, term=None, phrase=None) if item.term or item.phrase else item for item in clause

@@ -8,13 +8,13 @@ over token edges), function words override it, and the part of speech comes last
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import accumulate
 
 from builder.core.records import Token
-from builder.engine.constituents import Constituent
+from builder.engine.constituents import Constituent, Units
 from builder.engine.matching import Matcher, Refusal, UnitReading
-from builder.engine.rows import EngineClasses
+from builder.engine.rows import Classes, WordTable
 from builder.engine.symbols import (
     ADJ,
     ADV,
@@ -71,13 +71,7 @@ class UnitReader:
     """
 
     def __init__(
-        self,
-        lexicon: Lexicon,
-        units: Mapping[str, Sequence[str]],
-        apart: Collection[str],
-        had: bool,
-        readings: Matcher,
-        words: EngineClasses,
+        self, lexicon: Lexicon, units: Classes, apart: Collection[str], had: bool, readings: Matcher, words: WordTable
     ) -> None:
         """Opinion before negator, degree word, aspect …; `readings` and roles settle words with two roles."""
         self._lexicon, self._readings, self._words = lexicon, readings, words
@@ -230,7 +224,7 @@ class UnitReader:
             at += len(part)
         return out
 
-    def _settle_role(self, units: Sequence[Constituent], i: int) -> str:
+    def _settle_role(self, units: Units, i: int) -> str:
         """The symbol of unit i among its neighbours, of which those behind it are settled.
 
         Opinion or degree (特別, 好): degree before an opinion or another adjective, but an opinion where it is one of
@@ -262,7 +256,7 @@ class UnitReader:
             return OPINION
         return ADV if symbol == POST and before != OPINION else symbol
 
-    def _is_described(self, word: str, units: Sequence[Constituent], i: int) -> bool:
+    def _is_described(self, word: str, units: Units, i: int) -> bool:
         """Whether word i of two roles is what an opinion is about: a fault (有腥味), and one of JUDGED, only if one
         follows, over adverbs (腥味很重), or stands before 的 (很重的 腥味).
         """

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 
 from builder.core.edges import shared, tidied
 from builder.core.records import Element, Reasons, Span, Triplet, polarity_of
-from builder.engine.constituents import Constituent, Phrase, Term
+from builder.engine.constituents import Constituent, Phrase, Term, Units
 from builder.engine.phrases import OVER, UNHEDGED
-from builder.engine.rows import EngineClasses
+from builder.engine.rows import WordTable
 from builder.engine.symbols import BLOCKED, DE, symbol_set
 from builder.language.lexicon.rules import Rule
 
@@ -32,7 +32,7 @@ _STANDARDS = symbol_set("ASPECT NOUN PRON NUM BLOCKED OTHER PREP")
 """What the first word of what a thing is compared with may be."""
 
 
-def find_full_start(clause: Sequence[Constituent], aspect: Constituent, determiners: tuple[str, ...]) -> int:
+def find_full_start(clause: Units, aspect: Constituent, determiners: tuple[str, ...]) -> int:
     """Where an aspect begins with its modifiers:
     determiners, numbers, nouns, and nouns or pronouns before 的 (他們家的牛肉麵).
     """
@@ -53,7 +53,7 @@ def find_full_start(clause: Sequence[Constituent], aspect: Constituent, determin
 
 
 def make_opinion(
-    text: str, clause: Sequence[Constituent], index: int, words: EngineClasses, aspect: Constituent | None = None
+    text: str, clause: Units, index: int, words: WordTable, aspect: Constituent | None = None
 ) -> tuple[Element, Element]:
     """The opinion at `index`, its core with its negators, and the whole stretch.
 
@@ -81,7 +81,7 @@ def make_core(text: str, phrase: Phrase) -> Element:
     return make_element(text, (*phrase.negators, phrase.core))
 
 
-def find_comparison(clause: Sequence[Constituent], first: int, aspect: Constituent | None, words: EngineClasses) -> int:
+def find_comparison(clause: Units, first: int, aspect: Constituent | None, words: WordTable) -> int:
     """Where the comparison begins that ends in front of the opinion at `first` (比 上一代 輕); `first` if none does.
 
     What is judged is no part of it, and something that is named stands behind its first word.
@@ -135,7 +135,7 @@ class Read:
 
     opinions: Sequence[tuple[Constituent, Element, Element]]
     unstated: frozenset[int]
-    items: Sequence[Constituent]
+    items: Units
 
 
 def weigh(text: str, read: Read, triplet: Triplet, valued: Valued) -> Triplet | None:

@@ -12,10 +12,9 @@ from types import MappingProxyType
 
 from builder.core.errors import ConfigError
 from builder.core.records import surface
-from builder.engine.constituents import Constituent
+from builder.engine.constituents import Constituent, ReadClause
 from builder.engine.engine import Engine
 from builder.engine.reader import Reading, Recipe, make_reader
-from builder.engine.reading import ReadClause
 from builder.engine.symbols import spell_symbols
 from builder.engine.units import lower_case
 from builder.language.lexicon.folders import folders_in

@@ -38,7 +38,7 @@ QUICK = 0.004
 """Seconds within which an expression that is linear reads any text of these lengths."""
 CLAUSE = 128
 """Units of a clause, which is all that the expressions of rules read. They may look at it from each of its places."""
-RULES = ("builder/engine/symbols.py", "builder/engine/predicates.py", "builder/engine/rows.py")
+RULES = ("builder/engine/symbols.py", "builder/engine/rows.py")
 OWN = {
     "builder/pages/plain_story.py": "steps of a story, which the engine wrote of words in a clause",
 }
