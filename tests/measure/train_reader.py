@@ -1,5 +1,5 @@
 """Train the reader that is shipped: `python tests/measure/train_reader.py BASE OUT ANNOTATION... --last ANNOTATION...
---late ANNOTATION... --scorer SCORER`.
+--late ANNOTATION... --latest ANNOTATION... --scorer SCORER`.
 
 BASE is the folder of an encoder, of which the lowest `--layers` are kept. The reader learns from all annotations in
 three passes, then from those of `--last`, which are written as people write, and `AGAIN` of the others in two slower
@@ -9,8 +9,8 @@ Then its markers learn: which of the pairs that rules and reader find in all the
 that have the aspect of the one and the opinion of the other, and which of the pairs of labelled spans. A pair whose
 spans overlap those of a label, and whose edges the scorer does not accept, is one with other edges. The reader stands
 still meanwhile, so what it says of each text is kept in a file of 220 kB a text. `other_` files are read by the rules
-of any domain. At last reader and markers learn together, in rounds; from the round on that says so also by the
-reviews of `--late`. Of several stages of a round, which begin alike, the mean of the weights goes on.
+of any domain. At last reader and markers learn together, in rounds; from the rounds on that say so also by the
+reviews of `--late` and `--latest`. Of several stages of a round, which begin alike, the mean of the weights goes on.
 
 Killed, it goes on from OUT/checkpoints. The files of annotation are those of `pack_model.py`. OUT/reader is what is
 shipped.
@@ -128,6 +128,7 @@ def main() -> None:
     parser.add_argument("annotations", type=Path, nargs="+")
     parser.add_argument("--last", type=Path, nargs="+", required=True)
     parser.add_argument("--late", type=Path, nargs="+", required=True)
+    parser.add_argument("--latest", type=Path, nargs="+", required=True)
     parser.add_argument("--texts", type=Path)
     parser.add_argument("--scorer", type=Path, required=True)
     parser.add_argument("--layers", type=int, default=12)
@@ -163,8 +164,10 @@ def main() -> None:
     if not (third / "config.json").is_file():
         checkpoints = options.out / "checkpoints-markers"
         save_packed(train_markers(tagger, marked, options.threads, options.seed, checkpoints), third)
-    late = {path: read_annotation(path, texts) for path in options.late}
-    taught = learn_together(third, rows, last, late, dict(marked), options)
+    more = {
+        name: {path: read_annotation(path, texts) for path in getattr(options, name)} for name in ("late", "latest")
+    }
+    taught = learn_together(third, rows, last, more, dict(marked), options)
     shutil.copytree(taught, options.out / "reader", dirs_exist_ok=True)
 
 
@@ -344,9 +347,9 @@ def train_markers(
 class Stage:
     """A pass in which reader and markers learn together.
 
-    `share` of the reviews of the first passes are in it, those of `--last` and `--late` so many times. `encoder`,
-    `rate`, `layers` and `heads` are the highest rates of the encoder's top layer, of the reader's other parameters, of
-    the markers' layers and of their other parameters; a pair weighs `weight` in the loss.
+    `share` of the reviews of the first passes are in it, those of `--last`, `--late` and `--latest` so many times.
+    `encoder`, `rate`, `layers` and `heads` are the highest rates of the encoder's top layer, of the reader's other
+    parameters, of the markers' layers and of their other parameters; a pair weighs `weight` in the loss.
     """
 
     share: float
@@ -357,11 +360,13 @@ class Stage:
     weight: float
     last: int = 2
     late: int = 0
+    latest: int = 0
 
 
 SLOW, FAST = Stage(0.85, 1e-4, 2e-4, 2e-4, 6e-4, 3), Stage(0.85, 3e-4, 4e-4, 3e-4, 8e-4, 3)
 LATE = Stage(0.4, 2e-4, 3e-4, 2.5e-4, 7e-4, 3, last=1, late=3)
-ROUNDS = ((Stage(0.75, 6e-5, 2e-4, 1.5e-4, 5e-4, 1),), (SLOW,), (SLOW, FAST), (LATE, LATE, LATE))
+ALL = replace(LATE, share=0.6, late=1, latest=1)
+ROUNDS = ((Stage(0.75, 6e-5, 2e-4, 1.5e-4, 5e-4, 1),), (SLOW,), (SLOW, FAST), (LATE, LATE, LATE), (ALL, ALL))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -398,25 +403,28 @@ def learn_together(
     folder: Path,
     rows: list[Row],
     last: list[Row],
-    late: dict[Path, list[Row]],
+    more: dict[str, dict[Path, list[Row]]],
     pairs: dict[str, LabelledPairs],
     options: argparse.Namespace,
 ) -> Path:
-    """The tagger of a folder after all rounds: the folder of what the last one leaves."""
-    newest = [row for own in late.values() for row in own]
+    """The tagger of a folder after all rounds: the folder of what the last one leaves. `more`: the reviews that later
+    rounds add, by the number of a stage that says how many times.
+    """
     for number, stages in enumerate(ROUNDS):
         before, folder = folder, options.out / f"together-{number}"
         if (folder / "config.json").is_file():
             continue
-        if any(stage.late for stage in stages):
-            pairs |= dict(gather_pairs(late, before, options.scorer))
+        for name, own in more.items():
+            if any(getattr(stage, name) for stage in stages):
+                pairs |= dict(gather_pairs(own, before, options.scorer))
         taught = []
         for at, stage in enumerate(stages):
             tagger, seed = load(before), options.seed + 10 * number + at
             assert isinstance(tagger, Tagger)
             draw = random.Random(seed)
             chosen = [row for row in rows if draw.random() < stage.share]
-            examples = make_examples([*chosen, *last * stage.last, *newest * stage.late], owners=True)
+            added = [row for name, own in more.items() for part in own.values() for row in part * getattr(stage, name)]
+            examples = make_examples([*chosen, *last * stage.last, *added], owners=True)
             taught.append(
                 train_together(tagger, examples, pairs, stage, seed, options.out / f"checkpoints-{number}-{at}")
             )
