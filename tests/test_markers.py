@@ -249,3 +249,13 @@ def test_pairs_that_teach_are_labels_what_is_found_mixed_and_crossed_spans(monke
         place_of(cut): lesson.OTHER_EDGES, ((0, 1), (2, 4)): lesson.OTHER_EDGES,
         ((0, 2), (7, 9)): 0, ((5, 7), (3, 4)): 0,
     }, "the cut aspect, whose edges the scorer refuses, with either opinion"  # fmt: skip
+
+
+def test_what_one_of_two_annotators_has_alone_is_neither_due_nor_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent / "measure"))
+    score = importlib.import_module("agreement").score_agreed
+    scorer = SimpleNamespace(match=lambda answer, label, strict: answer == label)
+    first, second = [{"triplets": ["a", "b", "c"]}], [{"triplets": ["b", "c", "d"]}]
+    assert score(scorer, first, second, [["b", "a", "d", "x", "x"]]) == pytest.approx((50, 50, 50))
+    assert score(scorer, first, second, [["c", "b", "a"]]) == pytest.approx((100, 100, 100))
+    assert score(scorer, first, second, [[]]) == (0, 0, 0)
