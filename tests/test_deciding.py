@@ -11,7 +11,7 @@ from reading import reader
 
 from builder.core.errors import ResourceError
 from builder.engine import Engine
-from builder.engine.constituents import Candidate, Constituent, Term
+from builder.engine.constituents import AspectCandidate, Constituent, Term
 from builder.engine.deciding import Decision, DecisionRule, rank_candidates
 from builder.engine.symbols import ASPECT
 from builder.language.lexicon.rules import Rule
@@ -66,7 +66,7 @@ def test_the_margin_is_by_how_much_an_aspect_is_ahead_of_the_next_candidate() ->
     soup, noodles, rice, joined = (
         Constituent(at, at + 1, ASPECT, word, at, term=Term("food")) for at, word in enumerate("湯麵飯菜")
     )
-    weighed = [Candidate(aspect, (), score=score) for score, aspect in ((2.04, soup), (1.5, noodles), (-1, rice))]
+    weighed = [AspectCandidate(aspect, (), score=score) for score, aspect in ((2.04, soup), (1.5, noodles), (-1, rice))]
     shown = (("湯", 2.0), ("麵", 1.5), ("none", 0.0), ("飯", -1.0))
     assert rank_candidates(weighed, soup) == (shown, 0.5)
     assert rank_candidates(weighed, noodles) == (shown, -0.5)

@@ -595,6 +595,11 @@ def test_a_pair_that_is_none_is_refused(pair: str, lexicon: Lexicon) -> None:
         ("STOP (GO (LIE|STOP))", [{"STOP"}, {"GO"}, {"LIE", "STOP"}]),
         ("(STOP|NOUN) CURRENT", []),
         ("(STOP|GO)? (GO)* CURRENT (?=LIE) (?!STOP)", []),
+        ("STOP{0,2} GO CURRENT", [{"GO"}]),
+        ("STOP+? GO?? CURRENT", [{"STOP"}]),
+        ("(STOP|) CURRENT", []),
+        ("STOP [)]? CURRENT", [{"STOP"}]),
+        (r"STOP \)? CURRENT", [{"STOP"}]),
     ],
 )
 def test_a_pattern_needs_what_each_match_of_its_groups_has(

@@ -153,8 +153,8 @@ class Voice:
             hide_bars()
 
     def preview(self, read: Callable[[], Sequence[Preview]], build: Build, dry: bool = False) -> None:
-        """Say what was understood of the input, which `read` looks at, and which dataset is made of it. InputError for
-        a dry run where nothing could be.
+        """Say what was understood of the input, which `read` looks at, and which dataset is made of it. InputError
+        where a dry run finds no usable row in any file.
         """
         from builder.pipeline.builds import describe_dataset
         from builder.pipeline.stages.ingest import name_rejections
@@ -170,8 +170,7 @@ class Voice:
         if self.manner != "json":
             click.echo(f"{describe_dataset(build)}\n", err=not dry)
         if dry and all(seen.exact and not seen.samples for seen in inputs):
-            rejected = sum((Counter(seen.unusable) for seen in inputs), Counter[str]())
-            raise name_rejections(dict(rejected.most_common()), build.inputs)
+            raise name_rejections(sum((Counter(seen.unusable) for seen in inputs), Counter()), build.inputs)
         if dry and self.manner != "json":
             click.echo("Nothing was built (--dry-run).")
 

@@ -258,7 +258,7 @@ def _gather_words(rules: Sequence[tuple[Rule, WordsRule]]) -> tuple[Classes, Cla
         for name in (name for name in own.units if name not in SYMBOLS):
             raise rule.fault("units", f"unknown unit {name!r}", "known: " + ", ".join(sorted(SYMBOLS)))
         for known, more in ((classes, own.words), (units, own.units)):
-            known |= {name: (*known.get(name, ()), *words) for name, words in more.items()}
+            known.update({name: (*known.get(name, ()), *words) for name, words in more.items()})
     return classes, units
 
 
@@ -272,8 +272,8 @@ def _change_words(lexicon: Lexicon, rules: Sequence[tuple[Rule, VocabularyRule]]
 
 
 def compile_limits(rules: Sequence[CompatibleRule]) -> Callable[[str, str], bool]:
-    """Whether opinions of a category can describe aspects of a class: each rule allows the classes of the longest
-    prefix of the category that it has. Classes of which no rule says anything (of a user's pack) are described by all.
+    """Whether opinions of a category can describe aspects of a class. Of each rule the longest prefix of the category
+    counts. A class that begins as none in a rule (of a user's pack) is described by all.
     """
     allowed = [cls for rule in rules for classes in rule.classes.values() for cls in classes]
     limited = tuple({cls.partition(".")[0] for cls in allowed})

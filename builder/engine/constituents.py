@@ -183,7 +183,7 @@ class Scene(NamedTuple):
         return self.items[self.at]
 
 
-class Candidate(NamedTuple):
+class AspectCandidate(NamedTuple):
     """An aspect that an opinion may be about, its clause, how many clauses back it stands and how many borders of
     sentences away; where candidates are weighed, its features and the score that is the sum of their weights.
     """
@@ -204,7 +204,7 @@ class AspectChoice(NamedTuple):
     aspects: Aspects
     detail: str
     rule: str = ""
-    weighed: Sequence[Candidate] = ()
+    weighed: Sequence[AspectCandidate] = ()
 
 
 Pairer = Callable[[Scene], AspectChoice | None]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
 
-from builder.engine.constituents import Candidate, Constituent, Scene, Units, is_thing
+from builder.engine.constituents import AspectCandidate, Constituent, Scene, Units, is_thing
 from builder.engine.params import compile_pairs
 from builder.engine.symbols import ASPECT, spell_symbols, symbol_set
 
@@ -58,7 +58,7 @@ class Decision:
         """Whether an opinion of a category is about no aspect of a class in an earlier clause."""
 
 
-def find_candidates(scene: Scene, proposed: Constituent | None, reach: int) -> list[Candidate]:
+def find_candidates(scene: Scene, proposed: Constituent | None, reach: int) -> list[AspectCandidate]:
     """The aspects of the clauses in text order, from `reach` clauses back on.
 
     What a rule proposes may be no constituent of its clause: a noun, or the owner of an attribute. It may stand
@@ -67,15 +67,15 @@ def find_candidates(scene: Scene, proposed: Constituent | None, reach: int) -> l
     number, own = scene.number, scene.clauses[scene.number].sentence
     first = max(0, number - reach)
     out = [
-        Candidate(item, clause.items, number - at, own - clause.sentence)
+        AspectCandidate(item, clause.items, number - at, own - clause.sentence)
         for at, clause in enumerate(scene.clauses[first : number + 1], first)
         for item in clause.items
-        if item.term is not None and (proposed is None or item[:2] != proposed[:2])
+        if item.term is not None and (proposed is None or (item.start, item.end) != (proposed.start, proposed.end))
     ]
     if proposed is not None:
         at = bisect_right(scene.clauses, proposed.start, hi=number + 1, key=lambda clause: clause.items[0].start) - 1
         clause = scene.clauses[at]
-        candidate = Candidate(proposed, clause.items, number - at, own - clause.sentence)
+        candidate = AspectCandidate(proposed, clause.items, number - at, own - clause.sentence)
         insort_left(out, candidate, key=lambda other: other.aspect.start)
     return out
 
@@ -161,13 +161,13 @@ def _find_viewed(before: Units, viewing: Collection[str]) -> int:
     return 0
 
 
-def describe_earlier(candidate: Candidate, *, is_general: bool, opens: bool) -> list[str]:
+def describe_earlier(candidate: AspectCandidate, *, is_general: bool, opens: bool) -> list[str]:
     """Features of an aspect that stands in an earlier clause than its opinion; one that counts twice stands twice.
 
     `is_general`: whether the aspect names what is reviewed, or the house, in general. `opens`: whether the opinion
     opens its clause (檸檬茶，好喝).
     """
-    aspect, clause, back, borders, *_ = candidate
+    aspect, clause, back, borders = candidate.aspect, candidate.clause, candidate.back, candidate.borders
     out = ["further back"] * min(back - 1, _FURTHEST) + ["sentence border"] * min(borders, 2)
     if aspect is clause[-1]:
         out.append("ends its clause before")
@@ -228,7 +228,7 @@ _SHOWN = 5
 
 def weigh_candidates(
     scene: Scene, proposal: tuple[str, Constituent] | None, fits: Callable[[Constituent], bool], decision: Decision
-) -> list[Candidate]:
+) -> list[AspectCandidate]:
     """All candidates that the opinion can describe, the best first; of equals the later one.
 
     `proposal`: a rule and the aspect that it finds.
@@ -266,7 +266,7 @@ def weigh_candidates(
     return sorted(out, key=lambda candidate: (-candidate.score, -candidate.aspect.start))
 
 
-def _keep_nearest(candidates: list[Candidate], at: int, proposed: Constituent | None) -> list[Candidate]:
+def _keep_nearest(candidates: list[AspectCandidate], at: int, proposed: Constituent | None) -> list[AspectCandidate]:
     """The candidates nearest to a place, and what a rule proposes."""
     if len(candidates) <= _MOST:
         return candidates
@@ -276,7 +276,7 @@ def _keep_nearest(candidates: list[Candidate], at: int, proposed: Constituent | 
     return [item for item, distance in nearby if distance < farthest or item.aspect is proposed]
 
 
-def _describe_place(candidate: Candidate, described: Collection[int]) -> list[str]:
+def _describe_place(candidate: AspectCandidate, described: Collection[int]) -> list[str]:
     """Features of a candidate among the others."""
     start = candidate.aspect.start
     out = ["described before"] if start in described else []
@@ -286,7 +286,9 @@ def _describe_place(candidate: Candidate, described: Collection[int]) -> list[st
     return out
 
 
-def rank_candidates(weighed: Sequence[Candidate], chosen: Constituent) -> tuple[tuple[tuple[str, float], ...], float]:
+def rank_candidates(
+    weighed: Sequence[AspectCandidate], chosen: Constituent
+) -> tuple[tuple[tuple[str, float], ...], float]:
     """The best candidates with their scores, the best first, and by how much `chosen` is ahead of the next of them.
 
     An aspect that is not among them was joined to the best, and is as far ahead as that. Nothing is ahead of nothing.

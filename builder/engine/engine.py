@@ -17,9 +17,9 @@ from builder.core.records import VALENCES, ReadWord, Reasons, Triplet, polarity_
 from builder.core.settings import Convention
 from builder.engine.compiled import Compiled
 from builder.engine.constituents import (
+    AspectCandidate,
     AspectChoice,
     Aspects,
-    Candidate,
     Constituent,
     Doc,
     Phrase,
@@ -58,7 +58,7 @@ class Engine:
         lexicon: Lexicon,
         rules: Sequence[Rule],
         convention: Convention = "natural",
-        observe: Callable[[Constituent, Sequence[Candidate]], None] | None = None,
+        observe: Callable[[Constituent, Sequence[AspectCandidate]], None] | None = None,
     ) -> None:
         """`observe` is called with each opinion that is weighed, and its candidates: for those who fit the weights."""
         self._observe = observe
@@ -247,9 +247,9 @@ class Engine:
 
     def _single_out(self, scene: Scene, pairing: AspectChoice | None, behind: Units) -> AspectChoice | None:
         """都很好吃，尤其是湯: the pairing, with what the clause behind names as that of which it holds above all."""
-        alone = AspectChoice((), "named behind the opinion", self._rules.conjunction)
+        no_choice = AspectChoice((), "named behind the opinion", self._rules.conjunction)
         named = self._rules.lists.find_singled(scene.items, scene.at, behind)
-        found = self._add_fitting(scene, pairing or alone, named)
+        found = self._add_fitting(scene, pairing or no_choice, named)
         return found if found.aspects else None
 
     def _share(self, scene: Scene, pairing: AspectChoice, clause: Units) -> AspectChoice:

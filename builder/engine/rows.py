@@ -53,7 +53,7 @@ _EDGE = "#"
 """First character of a row."""
 _FACTOR = r"(?:[A-Z_]+|\[\^?[A-Z_ ]+\])"
 _ATOM = re.compile(rf"{_FACTOR}(?:&{_FACTOR})*")
-_PART = re.compile(rf"\(\??|{_ATOM.pattern}|(?:[?*+]|{{[^}}]*}})[?+]?|\S")
+_PART = re.compile(rf"\(\??|{_ATOM.pattern}|(?:[?*+]|{{[^}}]*}})[?+]?|\\.|\[[^\]]*\]|\S")
 """What a pattern is written of: where a group begins, an atom, how often, any other character."""
 DENIER = "DENIER"
 """Name of the unit that a rule which denies finds."""

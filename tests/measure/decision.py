@@ -27,7 +27,7 @@ from dimabsa import gold as read_dimabsa
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
-from builder.engine.constituents import Candidate
+from builder.engine.constituents import AspectCandidate
 from builder.engine.engine import Engine
 from builder.engine.params import in_force
 from builder.engine.reader import Reader, Reading, Recipe, extract, make_reader
@@ -62,7 +62,7 @@ class Text(NamedTuple):
 class Case(NamedTuple):
     """The candidates of an opinion, which of them are right, none last, with what the case counts and its fold."""
 
-    candidates: Sequence[Candidate]
+    candidates: Sequence[AspectCandidate]
     right: Sequence[bool]
     share: float
     fold: int
@@ -131,7 +131,7 @@ def read_examples(reader: Reader) -> Iterator[Text]:
 
 def collect(texts: Sequence[Text], reader: Reader) -> list[Case]:
     """The cases of all texts, read with the present weights."""
-    seen: list[tuple[str, Sequence[Candidate]]] = []
+    seen: list[tuple[str, Sequence[AspectCandidate]]] = []
     reading_engine = Engine(
         reader.lexicon, load_rules(), observe=lambda opinion, weighed: seen.append((opinion.word, weighed))
     )

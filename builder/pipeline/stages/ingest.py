@@ -153,7 +153,7 @@ def run(context: Context) -> runs.Counts:
 
 def name_rejections(rejected: Mapping[str, int], inputs: Iterable[Path]) -> InputError:
     """The error where every row was rejected, by how many for what reason, the commonest first."""
-    total = sum(rejected.values())
+    total, rejected = sum(rejected.values()), dict(sorted(rejected.items(), key=lambda pair: (-pair[1], pair[0])))
     rows = "the only row was" if total == 1 else f"all {total:,} rows were"
     reasons = ", ".join(f"{reason} {number:,}" for reason, number in rejected.items())
     return InputError(
