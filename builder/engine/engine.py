@@ -219,8 +219,8 @@ class Engine:
                 pairing = self._single_out(scene, self._pair(scene), behind)
                 if pairing is not None:
                     paired += pairing.aspects
-                    listed = lists.find_listed(clause.items, pairing.aspects, begun) if begun else ()
-                    pairing = self._add_fitting(scene, pairing, listed)
+                    before = lists.find_listed(clause.items, pairing.aspects, begun) if begun else ()
+                    pairing = self._add_fitting(scene, pairing, before)
                     described |= {about.start for about in pairing.aspects}
                 yield scene, pairing, pairing is not None and self._is_unstated(clause, index)
             begun = lists.open_list(clause.items, begun, clause.mark)
@@ -249,8 +249,8 @@ class Engine:
         """都很好吃，尤其是湯: the pairing, with what the clause behind names as that of which it holds above all."""
         no_choice = AspectChoice((), "named behind the opinion", self._rules.conjunction)
         named = self._rules.lists.find_singled(scene.items, scene.at, behind)
-        found = self._add_fitting(scene, pairing or no_choice, named)
-        return found if found.aspects else None
+        choice = self._add_fitting(scene, pairing or no_choice, named)
+        return choice if choice.aspects else None
 
     def _share(self, scene: Scene, pairing: AspectChoice, clause: Units) -> AspectChoice:
         """The pairing with what its aspect's clause coordinates with that aspect, where it is one."""

@@ -53,7 +53,7 @@ def score_agreed(
     scorer: Any, first: Sequence[Row], second: Sequence[Row], answered: Sequence[Answers]
 ) -> tuple[float, float, float]:
     """Precision, recall and F1 in percent, of the triplets that both annotators have."""
-    right = given = found = due = 0
+    right = given = met = due = 0
     for row, other, answers in zip(first, second, answered, strict=True):
         known, added = row["triplets"], other["triplets"]
         agreed = [label for label in known if any(scorer.match(one, label, True) for one in added)]
@@ -61,9 +61,9 @@ def score_agreed(
         hits = [answer for answer in unique if any(scorer.match(answer, label, True) for label in agreed)]
         named = [answer for answer in unique if any(scorer.match(answer, label, True) for label in (*known, *added))]
         right, given = right + len(hits), given + len(unique) - len(named) + len(hits)
-        found += sum(any(scorer.match(answer, label, True) for answer in unique) for label in agreed)
+        met += sum(any(scorer.match(answer, label, True) for answer in unique) for label in agreed)
         due += len(agreed)
-    precision, recall = right / max(1, given), found / max(1, due)
+    precision, recall = right / max(1, given), met / max(1, due)
     return 100 * precision, 100 * recall, 200 * precision * recall / max(1e-9, precision + recall)
 
 
