@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import random
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -231,6 +232,22 @@ def test_pairs_weigh_in_the_loss_of_reader_and_markers_and_teach_the_encoder(
     of_pairs.backward()
     first = next(p for name, p in network.named_parameters() if name.startswith("trunk.encoder") and p.dim() > 1)
     assert first.grad is not None and float(first.grad.abs().sum()) > 0
+
+
+def test_a_stage_chooses_reviews_by_their_file_or_by_their_guideline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent / "measure"))
+    lesson = importlib.import_module("train_reader")
+    rows, last = [{"id": "a"}, {"id": "b", "whole": True}], [{"id": "c"}, {"id": "d", "whole": True}]
+    more = {"late": {Path("e"): [{"id": "e"}]}, "latest": {Path("f"): [{"id": "f", "whole": True}]}}
+
+    def choose(**times: float) -> str:
+        stage = lesson.Stage(**{"share": 0, "last": 0} | dict.fromkeys(lesson.Stage.__match_args__[1:6], 1) | times)
+        return "".join(row["id"] for row in lesson.choose_rows(rows, last, more, stage, random.Random(0)))
+
+    assert choose(share=1, last=2) == "abccdd"
+    assert choose(late=1, latest=2) == "eff"
+    assert choose(share=1, last=1, late=1, whole=2) == "abbcddeff"
+    assert choose(whole=1) == "bdf"
 
 
 def test_pairs_that_teach_are_labels_what_is_found_mixed_and_crossed_spans(monkeypatch: pytest.MonkeyPatch) -> None:

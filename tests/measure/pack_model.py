@@ -86,7 +86,7 @@ def name_words(row: Row, text: str) -> Row:
         {**label, **{key: "".join(text[start:end] for start, end in label[key]) for key in ELEMENTS}}
         for label in row["triplets"]
     ]
-    return {"id": row["id"], "text": text, "triplets": named}
+    return {**row, "text": text, "triplets": named}
 
 
 def read_texts(path: Path | None) -> dict[str, str]:

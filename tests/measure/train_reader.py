@@ -10,7 +10,8 @@ that have the aspect of the one and the opinion of the other, and which of the p
 spans overlap those of a label, and whose edges the scorer does not accept, is one with other edges. The reader stands
 still meanwhile, so what it says of each text is kept in a file of 220 kB a text. `other_` files are read by the rules
 of any domain. At last reader and markers learn together, in rounds; from the rounds on that say so also by the
-reviews of `--late` and `--latest`. Of several stages of a round, which begin alike, the mean of the weights goes on.
+reviews of `--late` and `--latest`, and in the last rounds above all by those annotated by the whole guideline. Of
+several stages of a round, which begin alike, the mean of the weights goes on.
 
 Killed, it goes on from OUT/checkpoints. The files of annotation are those of `pack_model.py`. OUT/reader is what is
 shipped.
@@ -347,7 +348,8 @@ def train_markers(
 class Stage:
     """A pass in which reader and markers learn together.
 
-    `share` of the reviews of the first passes are in it, those of `--last`, `--late` and `--latest` so many times.
+    `share` of the reviews of the first passes are in it, those of `--last`, `--late` and `--latest` so many times. If
+    `whole` is not 0, those annotated by the whole guideline are in it so many times instead, of whichever file.
     `encoder`, `rate`, `layers` and `heads` are the highest rates of the encoder's top layer, of the reader's other
     parameters, of the markers' layers and of their other parameters; a pair weighs `weight` in the loss.
     """
@@ -361,12 +363,18 @@ class Stage:
     last: int = 2
     late: int = 0
     latest: int = 0
+    whole: int = 0
 
 
 SLOW, FAST = Stage(0.85, 1e-4, 2e-4, 2e-4, 6e-4, 3), Stage(0.85, 3e-4, 4e-4, 3e-4, 8e-4, 3)
 LATE = Stage(0.4, 2e-4, 3e-4, 2.5e-4, 7e-4, 3, last=1, late=3)
 ALL = replace(LATE, share=0.6, late=1, latest=1)
-ROUNDS = ((Stage(0.75, 6e-5, 2e-4, 1.5e-4, 5e-4, 1),), (SLOW,), (SLOW, FAST), (LATE, LATE, LATE), (ALL, ALL))
+MOSTLY = replace(ALL, share=0.2, whole=2)
+WHOLE = replace(MOSTLY, share=0, last=0, late=0, latest=0)
+ROUNDS = (
+    (Stage(0.75, 6e-5, 2e-4, 1.5e-4, 5e-4, 1),), (SLOW,), (SLOW, FAST), (LATE, LATE, LATE), (ALL, ALL), (MOSTLY,),
+    (WHOLE, WHOLE),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -415,21 +423,28 @@ def learn_together(
         if (folder / "config.json").is_file():
             continue
         for name, own in more.items():
-            if any(getattr(stage, name) for stage in stages):
+            if any(getattr(stage, name) or stage.whole for stage in stages):
                 pairs |= dict(gather_pairs(own, before, options.scorer))
         taught = []
         for at, stage in enumerate(stages):
             tagger, seed = load(before), options.seed + 10 * number + at
             assert isinstance(tagger, Tagger)
-            draw = random.Random(seed)
-            chosen = [row for row in rows if draw.random() < stage.share]
-            added = [row for name, own in more.items() for part in own.values() for row in part * getattr(stage, name)]
-            examples = make_examples([*chosen, *last * stage.last, *added], owners=True)
+            examples = make_examples(choose_rows(rows, last, more, stage, random.Random(seed)), owners=True)
             taught.append(
                 train_together(tagger, examples, pairs, stage, seed, options.out / f"checkpoints-{number}-{at}")
             )
         save_packed(average(taught), folder)
     return folder
+
+
+def choose_rows(
+    rows: list[Row], last: list[Row], more: dict[str, dict[Path, list[Row]]], stage: Stage, draw: random.Random
+) -> list[Row]:
+    """The reviews of a stage, each as often as it teaches there."""
+    times = [(row, int(draw.random() < stage.share)) for row in rows] + [(row, stage.last) for row in last]
+    times += [(row, getattr(stage, name)) for name, own in more.items() for part in own.values() for row in part]
+    counted = [(row, stage.whole if stage.whole and "whole" in row else count) for row, count in times]
+    return [row for row, count in counted for _ in range(count)]
 
 
 def average(taggers: Sequence[Tagger]) -> Tagger:
