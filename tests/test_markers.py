@@ -234,20 +234,21 @@ def test_pairs_weigh_in_the_loss_of_reader_and_markers_and_teach_the_encoder(
     assert first.grad is not None and float(first.grad.abs().sum()) > 0
 
 
-def test_a_stage_chooses_reviews_by_their_file_or_by_their_guideline(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stage_chooses_reviews_and_a_second_annotation_in_place_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parent / "measure"))
     lesson = importlib.import_module("train_reader")
-    rows, last = [{"id": "a"}, {"id": "b", "whole": True}], [{"id": "c"}, {"id": "d", "whole": True}]
-    more = {"late": {Path("e"): [{"id": "e"}]}, "latest": {Path("f"): [{"id": "f", "whole": True}]}}
+    rows, last, late, latest = ([{"id": own} for own in part] for part in ("ab", "cd", "e", "f"))
+    second = [{"id": own, "labels": "second"} for own in "bdf"]
+    more = {name: {Path(name): own} for name, own in (("late", late), ("latest", latest), ("second", second))}
 
-    def choose(**times: float) -> str:
-        stage = lesson.Stage(**{"share": 0, "last": 0} | dict.fromkeys(lesson.Stage.__match_args__[1:6], 1) | times)
-        return "".join(row["id"] for row in lesson.choose_rows(rows, last, more, stage, random.Random(0)))
+    def choose(**times: int) -> str:
+        stage = lesson.Stage(encoder=1, rate=1, layers=1, heads=1, weight=1, **times)
+        chosen = lesson.choose_rows(rows, last, more, stage, random.Random(0))
+        return "".join(row["id"].upper() if "labels" in row else row["id"] for row in chosen)
 
     assert choose(share=1, last=2) == "abccdd"
-    assert choose(late=1, latest=2) == "eff"
-    assert choose(share=1, last=1, late=1, whole=2) == "abbcddeff"
-    assert choose(whole=1) == "bdf"
+    assert choose(share=0, last=0, late=1, latest=2) == "eff"
+    assert choose(share=1, last=1, late=1, second=2) == "aceBDFBDF"
 
 
 def test_pairs_that_teach_are_labels_what_is_found_mixed_and_crossed_spans(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,12 @@
 """How rules and the shipped reader are weighed: `python tests/measure/pack_model.py MODEL ANNOTATION... [--fit]`.
 
 An annotation is a file of JSON lines, a review each: `id`, `text`, and all `triplets` with `aspect`, `aspect_full`,
-`opinion`, `opinion_full` and `polarity`; or with `sha256` and spans in place of texts, which are then looked up in
-the CSV file `--texts`. Scores rules, and both together, on reviews that the reader has not seen, and says for each rule
+`opinion`, `opinion_full` and `polarity`; or with `sha256` and spans in place of texts, which are then looked up in the
+CSV file `--texts`. Scores rules, and both together, on reviews that the reader has not seen, and says for each rule
 how often the triplets are right in which the reader finds no pair. `--fit` fits the weights of both and the curves of
-confidence, chooses the limit by cross-validation, and writes all that into the model's folder. What chose them is no
-test of them. With `--alone` the rules find nothing, so what is fitted and scored is the reader; MODEL is then a folder
-of its own.
+confidence, chooses the limit by cross-validation, and writes all that into the model's folder. Of two annotations of
+the same reviews each counts; a review is in one fold. What chose them is no test of them. With `--alone` the rules
+find nothing, so what is fitted and scored is the reader; MODEL is then a folder of its own.
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ STEPS = 12
 BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9)
 LEAST, LOW = 40, 0.03
 """Triplets that a curve of several knots needs; scores below are those of no pair."""
+SECOND = "_second"
+"""What the name of a file has before its suffix that annotates the reviews of another once more."""
 ELEMENTS = ("aspect", "aspect_full", "opinion", "opinion_full")
 Row = Mapping[str, Any]
 
@@ -73,11 +75,25 @@ class ReadReview:
 
 
 def read_annotation(path: Path, texts: Mapping[str, str]) -> list[Row]:
-    """The rows of a file, gzipped or not, with their texts; rows whose text is not at hand are left out."""
-    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    rows = [json.loads(line) for line in content.splitlines()]
+    """The rows of a file, gzipped or not, with their texts; rows whose text is not at hand are left out. A second
+    annotation finds texts in the first too.
+    """
+    rows = read_rows(path)
+    if SECOND in path.name:
+        first = read_rows(path.with_name(path.name.replace(SECOND, "")))
+        texts = {**texts, **{digest_of(row["text"]): row["text"] for row in first if "text" in row}}
     known = [row for row in rows if "text" in row or row["sha256"] in texts]
     return [row if "text" in row else name_words(row, texts[row["sha256"]]) for row in known]
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The rows as they stand."""
+    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return [json.loads(line) for line in content.splitlines()]
+
+
+def digest_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 def name_words(row: Row, text: str) -> Row:
@@ -86,7 +102,7 @@ def name_words(row: Row, text: str) -> Row:
         {**label, **{key: "".join(text[start:end] for start, end in label[key]) for key in ELEMENTS}}
         for label in row["triplets"]
     ]
-    return {**row, "text": text, "triplets": named}
+    return {"id": row["id"], "text": text, "triplets": named}
 
 
 def read_texts(path: Path | None) -> dict[str, str]:
@@ -94,7 +110,7 @@ def read_texts(path: Path | None) -> dict[str, str]:
     if path is None:
         return {}
     with path.open(encoding="utf-8-sig", newline="") as file:
-        return {hashlib.sha256(row["text"].encode()).hexdigest()[:24]: row["text"] for row in csv.DictReader(file)}
+        return {digest_of(row["text"]): row["text"] for row in csv.DictReader(file)}
 
 
 def find_all(text: str, word: str) -> Iterator[int]:
@@ -213,10 +229,12 @@ def combine(
     scorer: Any, engine: RuleEngine, reads: Sequence[ReadReview], dropped: float, limit: float | None
 ) -> tuple[Combiner, TrustLimits]:
     """A combiner, and the limit with the best F1 on reviews that it was not fitted on, or the `limit` that is given."""
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(read.row["id"] for read in reads))}
     crossed = list[ReadReview]()
     for fold in range(FOLDS):
-        combiner = fit_combiner(scorer, [read for i, read in enumerate(reads) if i % FOLDS != fold])
-        crossed += weigh_all(reads[fold::FOLDS], combiner)
+        left = [read for read in reads if numbers[read.row["id"]] % FOLDS == fold]
+        combiner = fit_combiner(scorer, [read for read in reads if numbers[read.row["id"]] % FOLDS != fold])
+        crossed += weigh_all(left, combiner)
     judged = tuple(sorted({t.rule or "" for read in reads for t in read.ruled} - set(UNJUDGED)))
     tried = [TrustLimits(limit, round(dropped * limit, 4), judged) for limit in HELDS]
     scores = [score_limits(scorer, engine, crossed, limits)[2] for limits in tried]

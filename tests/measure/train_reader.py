@@ -1,5 +1,5 @@
 """Train the reader that is shipped: `python tests/measure/train_reader.py BASE OUT ANNOTATION... --last ANNOTATION...
---late ANNOTATION... --latest ANNOTATION... --scorer SCORER`.
+--late ANNOTATION... --latest ANNOTATION... --second ANNOTATION... --scorer SCORER`.
 
 BASE is the folder of an encoder, of which the lowest `--layers` are kept. The reader learns from all annotations in
 three passes, then from those of `--last`, which are written as people write, and `AGAIN` of the others in two slower
@@ -9,9 +9,9 @@ Then its markers learn: which of the pairs that rules and reader find in all the
 that have the aspect of the one and the opinion of the other, and which of the pairs of labelled spans. A pair whose
 spans overlap those of a label, and whose edges the scorer does not accept, is one with other edges. The reader stands
 still meanwhile, so what it says of each text is kept in a file of 220 kB a text. `other_` files are read by the rules
-of any domain. At last reader and markers learn together, in rounds; from the rounds on that say so also by the
-reviews of `--late` and `--latest`, and in the last rounds above all by those annotated by the whole guideline. Of
-several stages of a round, which begin alike, the mean of the weights goes on.
+of any domain. At last reader and markers learn together, in rounds; from the rounds on that say so also by the reviews
+of `--late` and `--latest`. In the last rounds `--second`, another annotation of some of all these reviews, takes the
+place of the first. Of several stages of a round, which begin alike, the mean of the weights goes on.
 
 Killed, it goes on from OUT/checkpoints. The files of annotation are those of `pack_model.py`. OUT/reader is what is
 shipped.
@@ -130,6 +130,7 @@ def main() -> None:
     parser.add_argument("--last", type=Path, nargs="+", required=True)
     parser.add_argument("--late", type=Path, nargs="+", required=True)
     parser.add_argument("--latest", type=Path, nargs="+", required=True)
+    parser.add_argument("--second", type=Path, nargs="+", required=True)
     parser.add_argument("--texts", type=Path)
     parser.add_argument("--scorer", type=Path, required=True)
     parser.add_argument("--layers", type=int, default=12)
@@ -166,7 +167,8 @@ def main() -> None:
         checkpoints = options.out / "checkpoints-markers"
         save_packed(train_markers(tagger, marked, options.threads, options.seed, checkpoints), third)
     more = {
-        name: {path: read_annotation(path, texts) for path in getattr(options, name)} for name in ("late", "latest")
+        name: {path: read_annotation(path, texts) for path in getattr(options, name)}
+        for name in ("late", "latest", "second")
     }
     taught = learn_together(third, rows, last, more, dict(marked), options)
     shutil.copytree(taught, options.out / "reader", dirs_exist_ok=True)
@@ -349,7 +351,7 @@ class Stage:
     """A pass in which reader and markers learn together.
 
     `share` of the reviews of the first passes are in it, those of `--last`, `--late` and `--latest` so many times. If
-    `whole` is not 0, those annotated by the whole guideline are in it so many times instead, of whichever file.
+    `second` is not 0, those of `--second` are in it so many times instead of the first annotation of the same reviews.
     `encoder`, `rate`, `layers` and `heads` are the highest rates of the encoder's top layer, of the reader's other
     parameters, of the markers' layers and of their other parameters; a pair weighs `weight` in the loss.
     """
@@ -363,18 +365,20 @@ class Stage:
     last: int = 2
     late: int = 0
     latest: int = 0
-    whole: int = 0
+    second: int = 0
 
 
 SLOW, FAST = Stage(0.85, 1e-4, 2e-4, 2e-4, 6e-4, 3), Stage(0.85, 3e-4, 4e-4, 3e-4, 8e-4, 3)
 LATE = Stage(0.4, 2e-4, 3e-4, 2.5e-4, 7e-4, 3, last=1, late=3)
 ALL = replace(LATE, share=0.6, late=1, latest=1)
-MOSTLY = replace(ALL, share=0.2, whole=2)
-WHOLE = replace(MOSTLY, share=0, last=0, late=0, latest=0)
+MOSTLY = replace(ALL, share=0.2, second=2)
+SECOND = replace(MOSTLY, share=0, last=0, late=0, latest=0)
 ROUNDS = (
     (Stage(0.75, 6e-5, 2e-4, 1.5e-4, 5e-4, 1),), (SLOW,), (SLOW, FAST), (LATE, LATE, LATE), (ALL, ALL), (MOSTLY,),
-    (WHOLE, WHOLE),
+    (SECOND, SECOND),
 )  # fmt: skip
+MEAN_WITH = {6: 4}
+"""Round -> an earlier one, whose reader is in the mean of its stages."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -423,7 +427,7 @@ def learn_together(
         if (folder / "config.json").is_file():
             continue
         for name, own in more.items():
-            if any(getattr(stage, name) or stage.whole for stage in stages):
+            if any(getattr(stage, name) for stage in stages):
                 pairs |= dict(gather_pairs(own, before, options.scorer))
         taught = []
         for at, stage in enumerate(stages):
@@ -433,6 +437,10 @@ def learn_together(
             taught.append(
                 train_together(tagger, examples, pairs, stage, seed, options.out / f"checkpoints-{number}-{at}")
             )
+        if number in MEAN_WITH:
+            earlier = load(options.out / f"together-{MEAN_WITH[number]}")
+            assert isinstance(earlier, Tagger)
+            taught.append(earlier)
         save_packed(average(taught), folder)
     return folder
 
@@ -441,10 +449,12 @@ def choose_rows(
     rows: list[Row], last: list[Row], more: dict[str, dict[Path, list[Row]]], stage: Stage, draw: random.Random
 ) -> list[Row]:
     """The reviews of a stage, each as often as it teaches there."""
+    second = [row for part in more["second"].values() for row in part] * stage.second
+    again = {row["id"] for row in second}
     times = [(row, int(draw.random() < stage.share)) for row in rows] + [(row, stage.last) for row in last]
-    times += [(row, getattr(stage, name)) for name, own in more.items() for part in own.values() for row in part]
-    counted = [(row, stage.whole if stage.whole and "whole" in row else count) for row, count in times]
-    return [row for row, count in counted for _ in range(count)]
+    for name in ("late", "latest"):
+        times += [(row, getattr(stage, name)) for part in more[name].values() for row in part]
+    return [row for row, count in times if row["id"] not in again for _ in range(count)] + second
 
 
 def average(taggers: Sequence[Tagger]) -> Tagger:
