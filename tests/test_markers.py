@@ -225,6 +225,9 @@ def test_pairs_weigh_in_the_loss_of_reader_and_markers_and_teach_the_encoder(
         value: torch.Tensor = lesson.WholeLesson(network, tagger.config, stage).loss(texts)
         return value
 
+    none = lesson.mark_pairs(texts[0].window.text, [])
+    assert none[0].shape == (0, 2, 2) and none[1].shape == (0,), "a review without pairs"
+
     alone = network.loss([text.window for text in texts])
     assert loss(0).item() == pytest.approx(alone.item())
     of_pairs = loss(3) - loss(0)
@@ -267,6 +270,38 @@ def test_pairs_that_teach_are_labels_what_is_found_mixed_and_crossed_spans(monke
         place_of(cut): lesson.OTHER_EDGES, ((0, 1), (2, 4)): lesson.OTHER_EDGES,
         ((0, 2), (7, 9)): 0, ((5, 7), (3, 4)): 0,
     }, "the cut aspect, whose edges the scorer refuses, with either opinion"  # fmt: skip
+
+
+def test_a_second_annotation_finds_its_texts_in_the_first_and_shares_its_fold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent / "measure"))
+    weighing = importlib.import_module("pack_model")
+    text = "湯很香"
+    first = {"id": "a", "text": text, "triplets": []}
+    label = {"aspect": [[0, 1]], "aspect_full": [[0, 1]], "opinion": [[2, 3]], "opinion_full": [[1, 3]]}
+    second = [
+        {"id": name, "sha256": weighing.digest_of(own), "triplets": [label]} for name, own in (("a", text), ("b", "?"))
+    ]
+    for name, rows in (("own.jsonl", [first]), ("own_second.jsonl", second)):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (row,) = weighing.read_annotation(tmp_path / "own_second.jsonl", {})
+    assert (row["id"], row["text"]) == ("a", text), "no text of b is at hand"
+    assert row["triplets"][0]["opinion_full"] == "很香"
+
+    folds = list[set[str]]()
+    monkeypatch.setattr(weighing, "fit_combiner", lambda scorer, reads: folds.append({one.row["id"] for one in reads}))
+    monkeypatch.setattr(weighing, "weigh_all", lambda reads, combiner: [])
+    monkeypatch.setattr(weighing, "score_limits", lambda *given: (0, 0, 0))
+    reads = [SimpleNamespace(row={"id": str(n)}, ruled=()) for n in [*range(7), *range(7)]]
+    weighing.combine(None, None, reads, 1, None)
+    assert [sorted({str(n) for n in range(7)} - own) for own in folds[:5]] == [
+        ["0", "5"],
+        ["1", "6"],
+        ["2"],
+        ["3"],
+        ["4"],
+    ]
 
 
 def test_what_one_of_two_annotators_has_alone_is_neither_due_nor_wrong(monkeypatch: pytest.MonkeyPatch) -> None:

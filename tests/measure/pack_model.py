@@ -79,7 +79,7 @@ def read_annotation(path: Path, texts: Mapping[str, str]) -> list[Row]:
     annotation finds texts in the first too.
     """
     rows = read_rows(path)
-    if SECOND in path.name:
+    if path.name.removesuffix(".gz").removesuffix(".jsonl").endswith(SECOND):
         first = read_rows(path.with_name(path.name.replace(SECOND, "")))
         texts = {**texts, **{digest_of(row["text"]): row["text"] for row in first if "text" in row}}
     known = [row for row in rows if "text" in row or row["sha256"] in texts]
@@ -229,12 +229,12 @@ def combine(
     scorer: Any, engine: RuleEngine, reads: Sequence[ReadReview], dropped: float, limit: float | None
 ) -> tuple[Combiner, TrustLimits]:
     """A combiner, and the limit with the best F1 on reviews that it was not fitted on, or the `limit` that is given."""
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(read.row["id"] for read in reads))}
+    fold_of = {name: n % FOLDS for n, name in enumerate(dict.fromkeys(read.row["id"] for read in reads))}
     crossed = list[ReadReview]()
     for fold in range(FOLDS):
-        left = [read for read in reads if numbers[read.row["id"]] % FOLDS == fold]
-        combiner = fit_combiner(scorer, [read for read in reads if numbers[read.row["id"]] % FOLDS != fold])
-        crossed += weigh_all(left, combiner)
+        held_out = [read for read in reads if fold_of[read.row["id"]] == fold]
+        combiner = fit_combiner(scorer, [read for read in reads if fold_of[read.row["id"]] != fold])
+        crossed += weigh_all(held_out, combiner)
     judged = tuple(sorted({t.rule or "" for read in reads for t in read.ruled} - set(UNJUDGED)))
     tried = [TrustLimits(limit, round(dropped * limit, 4), judged) for limit in HELDS]
     scores = [score_limits(scorer, engine, crossed, limits)[2] for limits in tried]
@@ -301,9 +301,11 @@ def is_right(scorer: Any, read: ReadReview, triplet: Triplet) -> bool:
     return any(scorer.match(to_answer(triplet, read), gold, True) for gold in read.row["triplets"])
 
 
-def judge_rules(scorer: Any, reads: Sequence[ReadReview], limit: float) -> dict[str, tuple[int, int, float, float]]:
+def judge_rules(
+    scorer: Any, reads: Sequence[ReadReview], limit: float, annotators: int
+) -> dict[str, tuple[int, int, float, float]]:
     """For each rule its triplets in which the model finds no pair, how many of these are right, and the interval of
-    that share (Wilson, 90%).
+    that share (Wilson, 90%). Each counts once for each of the annotators; the interval is that of one.
     """
     counts: dict[str, list[int]] = {}
     limits = TrustLimits(limit, limit, ())
@@ -314,10 +316,12 @@ def judge_rules(scorer: Any, reads: Sequence[ReadReview], limit: float) -> dict[
                 own = counts.setdefault(triplet.rule or "", [0, 0])
                 own[0] += 1
                 own[1] += is_right(scorer, read, triplet)
-    return {rule: (n, right, *wilson(right, n)) for rule, (n, right) in sorted(counts.items())}
+    return {
+        rule: (n, right, *wilson(right / annotators, n / annotators)) for rule, (n, right) in sorted(counts.items())
+    }
 
 
-def wilson(right: int, n: int, z: float = 1.645) -> tuple[float, float]:
+def wilson(right: float, n: float, z: float = 1.645) -> tuple[float, float]:
     share, spread = right / n, z * z / n
     middle, half = share + spread / 2, z * (share * (1 - share) / n + spread / (4 * n)) ** 0.5
     return (middle - half) / (1 + spread), (middle + half) / (1 + spread)
@@ -390,7 +394,10 @@ def measure(
     """Print the scores of rules and of both; with `fit`, weigh them anew before, and write that down."""
     reader = make_reader(Recipe(folders=Folders(domain=domain)))
     own_reader = open_reader()
-    reads, engine = read_all(rows, own_reader, reader), reader.engine
+    known = {row["id"]: row for row in rows}
+    once = dict(zip(known, read_all([*known.values()], own_reader, reader), strict=True))
+    reads, engine = [replace(once[row["id"]], row=row) for row in rows], reader.engine
+    annotators = len(rows) // len(known)
     if alone:
         reads = [replace(read, ruled=()) for read in reads]
     if fit:
@@ -400,7 +407,7 @@ def measure(
         combiner, limits, calibration = model.combiner, model.limits, model.calibration
     print(combiner, limits, flush=True)
     reads = weigh_all(reads, combiner)
-    by_rule = judge_rules(scorer, reads, limits.limit)
+    by_rule = judge_rules(scorer, reads, limits.limit, annotators)
     print("| rule | no pair by the model | right | 90% |\n|---|---|---|---|")
     for rule, (n, right, low, high) in sorted(by_rule.items(), key=lambda item: -item[1][0]):
         print(f"| {rule} | {n} | {right / n:.0%} | {low:.0%} to {high:.0%} |")
@@ -414,7 +421,8 @@ def measure(
     for first, many, stated, share in bin_confidence(scorer, engine, reads, limits, calibration) if calibration else ():
         print(f"| from {first} | {many} | stated {stated:.1%} | right {share:.1%} |", flush=True)
     if fit:
-        source = f"{len(rows):,} reviews annotated by a language model"
+        who = "a language model" if annotators == 1 else f"{annotators} language models"
+        source = f"{len(known):,} reviews annotated by {who}"
         calibration = fit_calibration(scorer, engine, reads, limits, source)
         judge = {"limits": asdict(limits), "calibration": to_kept(calibration), "combiner": combiner.kept}
         judge |= {"reader": reader_digest(own_reader)}

@@ -10,8 +10,8 @@ that have the aspect of the one and the opinion of the other, and which of the p
 spans overlap those of a label, and whose edges the scorer does not accept, is one with other edges. The reader stands
 still meanwhile, so what it says of each text is kept in a file of 220 kB a text. `other_` files are read by the rules
 of any domain. At last reader and markers learn together, in rounds; from the rounds on that say so also by the reviews
-of `--late` and `--latest`. In the last rounds `--second`, another annotation of some of all these reviews, takes the
-place of the first. Of several stages of a round, which begin alike, the mean of the weights goes on.
+of `--late` and `--latest`. In the last rounds `--second`, another annotation of some of these reviews, takes the place
+of the first. Of several stages of a round, which begin alike, the mean of the weights goes on.
 
 Killed, it goes on from OUT/checkpoints. The files of annotation are those of `pack_model.py`. OUT/reader is what is
 shipped.
@@ -161,7 +161,8 @@ def main() -> None:
     tagger = load(second)
     assert isinstance(tagger, Tagger)
     paths = dict.fromkeys([*options.annotations, *options.last])
-    marked = gather_pairs({path: read_annotation(path, texts) for path in paths}, second, options.scorer)
+    gathered = gather_pairs({path: read_annotation(path, texts) for path in paths}, second, options.scorer)
+    marked = [(text, pairs) for text, pairs in gathered if pairs]
     third = options.out / "third"
     if not (third / "config.json").is_file():
         checkpoints = options.out / "checkpoints-markers"
@@ -193,7 +194,7 @@ class MarkedText:
 
 
 def gather_pairs(rows: dict[Path, list[Row]], folder: Path, scorer_path: Path) -> list[tuple[str, LabelledPairs]]:
-    """The pairs of each review that teach markers."""
+    """The pairs of each review that teach markers, of some reviews none."""
     model, scorer = open_numpy_reader(folder), load_scorer(scorer_path, scorer_path.parent)
     out = []
     for path, own in rows.items():
@@ -205,7 +206,7 @@ def gather_pairs(rows: dict[Path, list[Row]], folder: Path, scorer_path: Path) -
                 if example.text == read.reading.view.text and len(example.text) <= LONGEST:
                     out.append((example.text, label_pairs(scorer, read, example)))
             print(f"{path.name}: {min(begin + AT_ONCE, len(own)):,} of {len(own):,} reviews read", flush=True)
-    return [(text, pairs) for text, pairs in out if pairs]
+    return out
 
 
 def label_pairs(scorer: object, read: ReadReview, example: Example) -> LabelledPairs:
@@ -305,7 +306,7 @@ def list_pairs(texts: Sequence[MarkedText | TaughtText]) -> tuple[Tensor, Tensor
 def mark_pairs(text: Encoded, pairs: LabelledPairs) -> tuple[IntArray, IntArray]:
     """From which token to which the spans of pairs reach [n, 2, 2], and what the pairs are [n]."""
     assert text.tokens is not None, "a tagger on a pretrained encoder"
-    spans = text.tokens.stretches(np.array([place for place, _ in pairs]))
+    spans = text.tokens.stretches(np.array([place for place, _ in pairs], np.int64).reshape(-1, 2, 2))
     return spans.astype(np.int32), np.array([label for _, label in pairs], np.int32)
 
 
@@ -378,7 +379,7 @@ ROUNDS = (
     (SECOND, SECOND),
 )  # fmt: skip
 MEAN_WITH = {6: 4}
-"""Round -> an earlier one, whose reader is in the mean of its stages."""
+"""Round -> an earlier one, whose reader is in the mean of its stages: the last that knew the first annotation alone."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -420,7 +421,7 @@ def learn_together(
     options: argparse.Namespace,
 ) -> Path:
     """The tagger of a folder after all rounds: the folder of what the last one leaves. `more`: the reviews that later
-    rounds add, by the number of a stage that says how many times.
+    rounds add, by the name of the field of `Stage` that says how many times.
     """
     for number, stages in enumerate(ROUNDS):
         before, folder = folder, options.out / f"together-{number}"
@@ -491,7 +492,8 @@ def train_together(
         lesson, [len(text.window.text) for text in texts], lambda chosen: lesson.loss([texts[i] for i in chosen]),
         lambda: 0.0, config, seed, save_steps=500,
     )  # fmt: skip
-    mark = fingerprint(f"{stage} on {tagger.digest} {hashlib.sha256(repr(pairs).encode()).hexdigest()}", config, seed)
+    taught = [(example.text, pairs[example.text]) for example in examples if example.text in pairs]
+    mark = fingerprint(f"{stage} on {tagger.digest} {hashlib.sha256(repr(taught).encode()).hexdigest()}", config, seed)
     learn(lesson, optimizer_of(lesson, config), course, Checkpoints(out, mark), Report())
     network.eval()
     return replace(tagger, network=network)
