@@ -36,12 +36,12 @@ from builder.teaching.lessons import SharedJudge, learn_aspects, read_taught
 DISHES = ("湯頭", "牛肉麵", "滷味", "紅茶", "水餃", "炒飯", "咖哩", "豬排")
 
 
-def write_gold(path: Path, number: int = 24) -> Path:
-    """Reviews in which an opinion that ends a clause of praise is said of the first dish."""
+def write_gold(path: Path, number: int = 24, pattern: str = "{n}號桌的{first}配{second}，真的好吃") -> Path:
+    """Reviews in which an opinion is said of the first dish, at the end of a clause of praise."""
     rows = []
     for n in range(number):
         first, second = DISHES[n % 8], DISHES[(n * 3 + 1) % 8]
-        text = f"{n}號桌的{first}配{second}，真的好吃"
+        text = pattern.format(n=n, first=first, second=second)
         at, opinion = text.index(first), text.index("好吃")
         triplet = {"aspect": first, "aspect_spans": [[at, at + len(first)]], "opinion": "好吃",
                    "opinion_spans": [[opinion, opinion + 2]], "polarity": "POS"}  # fmt: skip
@@ -76,7 +76,8 @@ def test_labels_move_the_weights_of_rules_and_reader_as_far_as_there_are_labels(
 
 
 def test_the_gain_is_shown_for_each_size(here: Command, tmp_path: Path) -> None:
-    ran = here("gain", "--gold", write_gold(tmp_path / "gold.jsonl"), "--splits", "2")
+    gold = write_gold(tmp_path / "gold.jsonl", pattern="{n}號桌的{first}真的好吃，配的是{second}")
+    ran = here("gain", "--gold", gold, "--splits", "2")
     assert ran.code == 0, ran.err
     assert "24 labelled reviews, 2 random halves" in ran.out
     assert ran.out.splitlines()[2].split()[0] == "12"
