@@ -272,7 +272,7 @@ def test_pairs_that_teach_are_labels_what_is_found_mixed_and_crossed_spans(monke
     }, "the cut aspect, whose edges the scorer refuses, with either opinion"  # fmt: skip
 
 
-def test_a_second_annotation_finds_its_texts_in_the_first_and_shares_its_fold(
+def test_a_later_annotation_finds_its_texts_in_the_first_and_shares_its_fold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parent / "measure"))
@@ -283,9 +283,10 @@ def test_a_second_annotation_finds_its_texts_in_the_first_and_shares_its_fold(
     second = [
         {"id": name, "sha256": weighing.digest_of(own), "triplets": [label]} for name, own in (("a", text), ("b", "?"))
     ]
-    for name, rows in (("own.jsonl", [first]), ("own_second.jsonl", second)):
+    for name, rows in (("own.jsonl", [first]), ("own_second.jsonl", second), ("own_settled.jsonl", second)):
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     (row,) = weighing.read_annotation(tmp_path / "own_second.jsonl", {})
+    assert weighing.read_annotation(tmp_path / "own_settled.jsonl", {}) == [row]
     assert (row["id"], row["text"]) == ("a", text), "no text of b is at hand"
     assert row["triplets"][0]["opinion_full"] == "很香"
 
@@ -304,11 +305,13 @@ def test_a_second_annotation_finds_its_texts_in_the_first_and_shares_its_fold(
     ]
 
 
-def test_what_one_of_two_annotators_has_alone_is_neither_due_nor_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_one_annotator_alone_has_is_neither_due_nor_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parent / "measure"))
     score = importlib.import_module("agreement").score_agreed
     scorer = SimpleNamespace(match=lambda answer, label, strict: answer == label)
-    first, second = [{"triplets": ["a", "b", "c"]}], [{"triplets": ["b", "c", "d"]}]
-    assert score(scorer, first, second, [["b", "a", "d", "x", "x"]]) == pytest.approx((50, 50, 50))
-    assert score(scorer, first, second, [["c", "b", "a"]]) == pytest.approx((100, 100, 100))
-    assert score(scorer, first, second, [[]]) == (0, 0, 0)
+    first, second, third = ({"triplets": list(own)} for own in ("abc", "bcd", "de"))
+    assert score(scorer, [[first, second]], [["b", "a", "d", "x", "x"]]) == pytest.approx((50, 50, 50))
+    assert score(scorer, [[first, second]], [["c", "b", "a"]]) == pytest.approx((100, 100, 100))
+    assert score(scorer, [[first, second]], [[]]) == (0, 0, 0)
+    assert score(scorer, [[first, second, third]], [["b", "c", "d"]]) == pytest.approx((100, 100, 100))
+    assert score(scorer, [[first, second, third]], [["a", "d", "e", "x"]]) == pytest.approx((50, 100 / 3, 40))

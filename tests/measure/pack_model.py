@@ -17,6 +17,7 @@ import gzip
 import hashlib
 import itertools
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -56,7 +57,7 @@ STEPS = 12
 BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9)
 LEAST, LOW = 40, 0.03
 """Triplets that a curve of several knots needs; scores below are those of no pair."""
-SECOND = "_second"
+AGAIN = re.compile("_(second|third|settled)(?=[.]jsonl)")
 """What the name of a file has before its suffix that annotates the reviews of another once more."""
 ELEMENTS = ("aspect", "aspect_full", "opinion", "opinion_full")
 Row = Mapping[str, Any]
@@ -75,12 +76,12 @@ class ReadReview:
 
 
 def read_annotation(path: Path, texts: Mapping[str, str]) -> list[Row]:
-    """The rows of a file, gzipped or not, with their texts; rows whose text is not at hand are left out. A second
+    """The rows of a file, gzipped or not, with their texts; rows whose text is not at hand are left out. A later
     annotation finds texts in the first too.
     """
     rows = read_rows(path)
-    if path.name.removesuffix(".gz").removesuffix(".jsonl").endswith(SECOND):
-        first = read_rows(path.with_name(path.name.replace(SECOND, "")))
+    if AGAIN.search(path.name):
+        first = read_rows(path.with_name(AGAIN.sub("", path.name)))
         texts = {**texts, **{digest_of(row["text"]): row["text"] for row in first if "text" in row}}
     known = [row for row in rows if "text" in row or row["sha256"] in texts]
     return [row if "text" in row else name_words(row, texts[row["sha256"]]) for row in known]

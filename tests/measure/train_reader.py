@@ -56,6 +56,7 @@ from builder.engine.reader import Recipe, make_reader
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.resources import Lexicon
 from builder.learning.checkpoint import Checkpoints, fingerprint
+from builder.learning.devices import half_precision
 from builder.learning.encode import Encoded, IntArray, Vocabulary, collate
 from builder.learning.loop import course_of, optimizer_of, scope
 from builder.learning.loop import train as learn
@@ -72,7 +73,7 @@ CONFIG = TaggerConfig(
     char_size=64, bigram_buckets=2048, bigram_size=32, width=256, layers=2, dropout=0.15, rate=1e-3, epochs=3,
     warmup=0.06, batch_chars=1920, window=480, max_gap=256, max_clauses=12, threads=2,
 )  # fmt: skip
-TUNING = EncoderTuning(rate=2e-4, layer_decay=0.9, precision="bf16")
+TUNING = EncoderTuning(rate=2e-4, layer_decay=0.9)
 LAYER = re.compile(r"\blayers?\.(\d+)\.")
 MIN_COUNT, AGAIN = 3, 2000
 ATTRIBUTES = ("quality.", "price.", "service.")
@@ -80,6 +81,7 @@ ATTRIBUTES = ("quality.", "price.", "service.")
 MARKER_LAYERS, MARKER_EPOCHS, MARKER_RATE = 6, 3, 1e-3
 CROSSED, MOST, LONGEST = 2, 28, 300
 """Pairs of labelled spans that are no triplet, and pairs in all, that a review teaches; the most characters of one."""
+CPU = torch.device("cpu")
 AT_ONCE, TOGETHER = 500, 32
 """Reviews that rules and reader read at once, and texts whose layers are kept at once."""
 
@@ -109,9 +111,9 @@ def name_owner(triplet: Triplet, lexicon: Lexicon) -> Triplet:
     return replace(triplet, aspect=Element(full.text[start:], ((full.start + start, full.end),)))
 
 
-def make_foundation(base: Path, layers: int, examples: list[Example]) -> EncoderFoundation:
+def make_foundation(base: Path, layers: int, examples: list[Example], precision: str) -> EncoderFoundation:
     """The lowest layers of an encoder, beside characters that occur `MIN_COUNT` times."""
-    loaded = load_encoder(str(base), TUNING, "cpu")
+    loaded = load_encoder(str(base), replace(TUNING, precision=precision), "cpu")
     assert loaded.weights is not None, "a loaded encoder"
     number_of = {name: match and int(match[1]) for name in loaded.weights for match in [LAYER.search(name)]}
     kept = {name: tensor for name, tensor in loaded.weights.items() if (number_of[name] or 0) < layers}
@@ -136,6 +138,9 @@ def main() -> None:
     parser.add_argument("--layers", type=int, default=12)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=CONFIG.threads)
+    parser.add_argument(
+        "--precision", choices=("bf16", "fp32"), default="bf16", help="fp32 where the processor only emulates bfloat16"
+    )
     options = parser.parse_args()
     csv.field_size_limit(10**9)
     texts = read_texts(options.texts)
@@ -146,14 +151,14 @@ def main() -> None:
     print(f"{len(rows):,} reviews, {sum(len(example.text) for example in examples):,} characters", flush=True)
     first, config = options.out / "first", replace(CONFIG, threads=options.threads)
     if not (first / "config.json").is_file():
-        foundation = make_foundation(options.base, options.layers, examples)
+        foundation = make_foundation(options.base, options.layers, examples, options.precision)
         checkpoints = options.out / "checkpoints"
         save_packed(train_tagger(examples, [], config, options.seed, checkpoints, Report(), foundation), first)
     reader = load(first)
     assert isinstance(reader, Tagger) and isinstance(reader.foundation, EncoderFoundation)
     examples = make_examples([*last, *random.Random(options.seed).sample(rows, AGAIN)], owners=True)
     config = replace(config, rate=2e-4, warmup=0.1, epochs=2)
-    foundation = replace(reader.foundation, tuning=replace(TUNING, rate=6e-5), mark=" last")
+    foundation = replace(reader.foundation, tuning=replace(reader.foundation.tuning, rate=6e-5), mark=" last")
     checkpoints = options.out / "checkpoints-last"
     second = options.out / "second"
     if not (second / "config.json").is_file():
@@ -256,7 +261,7 @@ def keep_states(network: TaggerNetwork, texts: Sequence[Encoded], path: Path) ->
     with path.open("wb") as file:
         for begin in range(0, len(order), TOGETHER):
             chosen = order[begin : begin + TOGETHER]
-            with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+            with torch.no_grad(), half_precision(network.trunk.tuning.precision, CPU):
                 context = network.context(collate([texts[number] for number in chosen]))
             tokens = context.batch.tokens
             assert tokens is not None, "a tagger on a pretrained encoder"
@@ -275,9 +280,9 @@ def keep_states(network: TaggerNetwork, texts: Sequence[Encoded], path: Path) ->
 class MarkerLesson(nn.Module):
     """The markers of a network. Layers that the encoder taught learn slower."""
 
-    def __init__(self, markers: PairMarkers) -> None:
+    def __init__(self, markers: PairMarkers, precision: str) -> None:
         super().__init__()
-        self.markers = markers
+        self.markers, self.precision = markers, precision
 
     def rate_scales(self) -> dict[str, float]:
         return {name: 0.1 for name, _ in self.named_parameters() if ".layers." in name}
@@ -288,7 +293,7 @@ class MarkerLesson(nn.Module):
         own = [torch.from_numpy(np.array(text.states)).view(torch.bfloat16) for text in texts]
         seen = pad_sequence([torch.ones(len(states), dtype=torch.bool) for states in own], batch_first=True)
         states = pad_sequence(own, batch_first=True).float().unbind(2)
-        with torch.autocast("cpu", torch.bfloat16):
+        with half_precision(self.precision, CPU):
             logits = self.markers(states, seen, row, spans)
         return functional.cross_entropy(logits.float(), labels)
 
@@ -330,7 +335,7 @@ def train_markers(
     items = [
         MarkedText(own, *mark_pairs(text, pairs)) for text, own, (_, pairs) in zip(texts, states, marked, strict=True)
     ]
-    lesson = MarkerLesson(network.markers)
+    lesson = MarkerLesson(network.markers, tagger.foundation.tuning.precision)
     teach = replace(config, rate=MARKER_RATE, warmup=0.06, epochs=MARKER_EPOCHS, batch_chars=960, threads=threads)
     print(f"{len(items):,} reviews with {sum(len(item.labels) for item in items):,} pairs", flush=True)
     course = course_of(
@@ -406,7 +411,7 @@ class WholeLesson(nn.Module):
         """That of spans and pairs, and the cross-entropy of what markers say of pairs, both summed, per text."""
         context = self.network.context(collate([text.window.text for text in texts]))
         row, spans, labels = list_pairs(texts)
-        with torch.autocast("cpu", torch.bfloat16):
+        with half_precision(self.network.trunk.tuning.precision, CPU):
             logits = self.network.mark(context, row, spans)
         marked = functional.cross_entropy(logits.float(), labels, reduction="sum") / len(texts)
         return self.network.loss_in(context, [text.window for text in texts]) + self.stage.weight * marked
@@ -476,7 +481,7 @@ def train_together(
     """The tagger after a pass over those examples of which there are pairs."""
     assert isinstance(tagger.foundation, EncoderFoundation)
     config = replace(tagger.config, rate=stage.rate, warmup=0.06, epochs=1, batch_chars=1440)
-    foundation = replace(tagger.foundation, tuning=replace(TUNING, rate=stage.encoder))
+    foundation = replace(tagger.foundation, tuning=replace(tagger.foundation.tuning, rate=stage.encoder))
     encode = foundation.make_encoder(config)
     texts = [
         TaughtText(window, *mark_pairs(window.text, pairs[example.text]))
