@@ -283,10 +283,10 @@ def test_a_later_annotation_finds_its_texts_in_the_first_and_shares_its_fold(
     second = [
         {"id": name, "sha256": weighing.digest_of(own), "triplets": [label]} for name, own in (("a", text), ("b", "?"))
     ]
-    for name, rows in (("own.jsonl", [first]), ("own_second.jsonl", second), ("own_settled.jsonl", second)):
+    for name, rows in (("own.jsonl", [first]), ("own_second.jsonl", second), ("own_third.jsonl", second)):
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     (row,) = weighing.read_annotation(tmp_path / "own_second.jsonl", {})
-    assert weighing.read_annotation(tmp_path / "own_settled.jsonl", {}) == [row]
+    assert weighing.read_annotation(tmp_path / "own_third.jsonl", {}) == [row]
     assert (row["id"], row["text"]) == ("a", text), "no text of b is at hand"
     assert row["triplets"][0]["opinion_full"] == "很香"
 
@@ -315,3 +315,6 @@ def test_what_one_annotator_alone_has_is_neither_due_nor_wrong(monkeypatch: pyte
     assert score(scorer, [[first, second]], [[]]) == (0, 0, 0)
     assert score(scorer, [[first, second, third]], [["b", "c", "d"]]) == pytest.approx((100, 100, 100))
     assert score(scorer, [[first, second, third]], [["a", "d", "e", "x"]]) == pytest.approx((50, 100 / 3, 40))
+    wider = SimpleNamespace(match=lambda answer, label, strict: answer in label)
+    short, long = {"triplets": ["b"]}, {"triplets": ["bc"]}
+    assert score(wider, [[short, long]], [["b"]]) == score(wider, [[long, short]], [["b"]]) == (100, 100, 100)

@@ -32,6 +32,8 @@ def main() -> None:
     parser.add_argument("--texts", type=Path)
     parser.add_argument("--scorer", type=Path, required=True)
     options = parser.parse_args()
+    if len(options.annotations) < 2:
+        parser.error("give two files of annotation at least")
     csv.field_size_limit(10**9)
     texts, scorer = read_texts(options.texts), load_scorer(options.scorer, options.scorer.parent)
     found = [{row["id"]: row for row in read_annotation(path, texts)} for path in options.annotations]
@@ -79,7 +81,9 @@ def score_agreed(
 
 
 def find_agreed(scorer: Any, rows: Sequence[Row]) -> list[Any]:
-    """The triplets that at least two annotators of a review have, each as the first of them has it."""
+    """The triplets that at least two annotators of a review have, each as the first of them has it; they may differ in
+    edges, where one's are within the other's.
+    """
 
     def is_in(label: Any, labels: Sequence[Any]) -> bool:
         return any(scorer.match(one, label, True) or scorer.match(label, one, True) for one in labels)

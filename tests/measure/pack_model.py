@@ -57,8 +57,8 @@ STEPS = 12
 BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9)
 LEAST, LOW = 40, 0.03
 """Triplets that a curve of several knots needs; scores below are those of no pair."""
-AGAIN = re.compile("_(second|third|settled)(?=[.]jsonl)")
-"""What the name of a file has before its suffix that annotates the reviews of another once more."""
+LATER = re.compile("_(?:second|third|settled)(?=[.]jsonl)")
+"""The ending of a file's name that annotates the reviews of another file once more."""
 ELEMENTS = ("aspect", "aspect_full", "opinion", "opinion_full")
 Row = Mapping[str, Any]
 
@@ -80,8 +80,8 @@ def read_annotation(path: Path, texts: Mapping[str, str]) -> list[Row]:
     annotation finds texts in the first too.
     """
     rows = read_rows(path)
-    if AGAIN.search(path.name):
-        first = read_rows(path.with_name(AGAIN.sub("", path.name)))
+    if LATER.search(path.name):
+        first = read_rows(path.with_name(LATER.sub("", path.name)))
         texts = {**texts, **{digest_of(row["text"]): row["text"] for row in first if "text" in row}}
     known = [row for row in rows if "text" in row or row["sha256"] in texts]
     return [row if "text" in row else name_words(row, texts[row["sha256"]]) for row in known]

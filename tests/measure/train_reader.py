@@ -13,8 +13,8 @@ of any domain. At last reader and markers learn together, in rounds; from the ro
 of `--late` and `--latest`. In the last rounds `--second`, another annotation of some of these reviews, takes the place
 of the first. Of several stages of a round, which begin alike, the mean of the weights goes on.
 
-Killed, it goes on from OUT/checkpoints. The files of annotation are those of `pack_model.py`. OUT/reader is what is
-shipped.
+Killed, it goes on from OUT/checkpoints. The first pass fixes the precision of all. The files of annotation are those of
+`pack_model.py`. OUT/reader is what is shipped.
 """
 
 from __future__ import annotations
