@@ -174,7 +174,8 @@ def test_markers_learn_which_pairs_are_triplets_while_the_reader_stands_still(
         crossed = {(aspect, opinion): 0 for aspect, _ in gold for _, opinion in gold}
         return example.text, sorted((crossed | gold).items())
 
-    tagger = train_tagger(TRAIN, VALID, replace(CONFIG, epochs=8, threads=1), 1, tmp_path / "t", foundation=base)
+    half = replace(base, tuning=replace(base.tuning, precision="bf16"))
+    tagger = train_tagger(TRAIN, VALID, replace(CONFIG, epochs=8, threads=1), 1, tmp_path / "t", foundation=half)
     before = {name: weight.clone() for name, weight in tagger.network.state_dict().items()}
     taught = lesson.train_markers(tagger, [label(review(i)) for i in range(120)], 1, 0, tmp_path / "c")
     for name, weight in before.items():
@@ -283,12 +284,13 @@ def test_a_later_annotation_finds_its_texts_in_the_first_and_shares_its_fold(
     second = [
         {"id": name, "sha256": weighing.digest_of(own), "triplets": [label]} for name, own in (("a", text), ("b", "?"))
     ]
-    for name, rows in (("own.jsonl", [first]), ("own_second.jsonl", second), ("own_third.jsonl", second)):
+    later = ("own_second.jsonl", "own_third.jsonl", "own_settled.jsonl")
+    for name, rows in (("own.jsonl", [first]), *((name, second) for name in later)):
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    (row,) = weighing.read_annotation(tmp_path / "own_second.jsonl", {})
-    assert weighing.read_annotation(tmp_path / "own_third.jsonl", {}) == [row]
-    assert (row["id"], row["text"]) == ("a", text), "no text of b is at hand"
-    assert row["triplets"][0]["opinion_full"] == "很香"
+    for name in later:
+        (row,) = weighing.read_annotation(tmp_path / name, {})
+        assert (row["id"], row["text"]) == ("a", text), "no text of b is at hand"
+        assert row["triplets"][0]["opinion_full"] == "很香"
 
     folds = list[set[str]]()
     monkeypatch.setattr(weighing, "fit_combiner", lambda scorer, reads: folds.append({one.row["id"] for one in reads}))
