@@ -18,7 +18,8 @@ from test_model import review, triplet
 from tiny_encoders import make_encoder
 
 from builder.core.errors import ModelError
-from builder.core.records import POLARITIES
+from builder.core.records import POLARITIES, Element
+from builder.engine.reader import Recipe, make_reader
 from builder.learning.checkpoint import tensor_digest, unpack_weights, write_tensors
 from builder.learning.encode import TokenRows, Vocabulary
 from builder.learning.loop import scope
@@ -305,6 +306,33 @@ def test_a_later_annotation_finds_its_texts_in_the_first_and_shares_its_fold(
         ["3"],
         ["4"],
     ]
+
+
+def test_labels_teach_in_the_script_of_their_text_and_overlapping_ones_by_their_cores(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent / "measure"))
+    weighing = importlib.import_module("pack_model")
+    variants = make_reader(Recipe()).lexicon.variants
+    said = (
+        ("菜色", "菜色", "丰富", "很丰富"),
+        ("面", "面", "劲道", "劲道"),
+        ("里", "这店里", "不精致", "不太精致"),
+        ("炸物", "冷掉的炸物", "冷掉", "冷掉"),
+        ("处理", "处理", "干脆", "处理得干脆"),
+    )
+    labels = [dict(zip(weighing.ELEMENTS, own, strict=True)) | {"polarity": "POS"} for own in said]
+    row = {"id": "a", "text": "  菜色很丰富，面劲道，这店里不太精致，冷掉的炸物处理得干脆", "triplets": labels}
+    example = weighing.make_example(row, variants)
+    assert [tuple(getattr(own, name).text for name in weighing.ELEMENTS) for own in example.triplets] == [
+        ("菜色", "菜色", "豐富", "很豐富"),
+        ("麵", "麵", "勁道", "勁道"),
+        ("裡", "這店裡", "不精緻", "不太精緻"),
+        ("炸物", "炸物", "冷掉", "冷掉"),
+        ("處理", "處理", "乾脆", "乾脆"),
+    ]
+    elements = [getattr(own, name) for own in example.triplets for name in weighing.ELEMENTS]
+    assert elements == [Element.at(example.text, element.spans) for element in elements]
 
 
 def test_what_one_annotator_alone_has_is_neither_due_nor_wrong(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,12 +35,17 @@ TEXTS = st.one_of(HAN_TEXTS, st.text(max_size=12))
         ("这家餐厅的服务态度很亲切，干净", "simplified"),
         ("台北的这家店，面条很赞", "simplified"),
         ("這家餐廳的服务态度很親切", "mixed"),
+        ("菜品丰富", "simplified"),
+        ("面很好吃，等了十分钟", "simplified"),
+        ("方面", "traditional"),
+        ("吧台", "traditional"),
+        ("面", "traditional"),
         ("so good 123 😀", "none"),
         ("", "none"),
         ("\U00020bb7", "traditional"),
     ],
 )
-def test_the_script_of_a_text_is_told_from_characters_of_one_script_only(text: str, script: Script) -> None:
+def test_the_script_of_a_text_is_told_from_characters_or_words_of_one_script_only(text: str, script: Script) -> None:
     assert script_of(text) == script
 
 

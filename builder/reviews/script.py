@@ -75,11 +75,16 @@ _votes = _Votes()
 
 
 def script_of(text: str) -> Script:
-    """Which script a text is written in; `mixed` if a fifth or more of the telling characters are of the other."""
+    """Which script a text is written in; `mixed` if a fifth or more of the telling characters are of the other. Where
+    no character tells, a word does that only Simplified texts write (丰富, 分钟).
+    """
     votes = list(map(_votes.__getitem__, text))
     telling = len(votes) - votes.count(0)
     if not telling:
-        return "traditional" if HAN.search(text) else "none"
+        if not HAN.search(text):
+            return "none"
+        words = zip(text, _from_simplified(text), strict=True) if len(text) > 1 else ()
+        return "simplified" if any(own != new and own != "台" for own, new in words) else "traditional"
     simplified = votes.count(-1) / telling
     return "simplified" if simplified > 0.8 else "mixed" if simplified >= 0.2 else "traditional"
 
@@ -160,13 +165,17 @@ def same_script(
     return converter("tw2s")(text) if wanted == "simplified" else to_traditional(text, variants)
 
 
+def _from_simplified(text: str) -> str:
+    return _NOODLES.sub("麵", converter("s2tw")(text))
+
+
 def to_traditional(text: str, variants: Variants | None = None) -> str:
     """`text` as Taiwan writes it. What is Traditional already stays: OpenCC reads all as Simplified (濃郁 as 濃鬱).
 
     `variants`: what is read instead of what the conversion gets wrong; what was not converted stays as it is written.
     """
     votes = list(map(_votes.__getitem__, text))
-    if -1 not in votes:
+    if -1 not in votes and script_of(text) != "simplified":
         return text
     if 1 in votes:
         converted = _NOODLES.sub("麵", converter("s2tw")(converter("t2s")(text)))
@@ -176,7 +185,7 @@ def to_traditional(text: str, variants: Variants | None = None) -> str:
             for char, vote, new in zip(text, votes, converted, strict=True)
         )
     else:
-        converted = _NOODLES.sub("麵", converter("s2tw")(text))
+        converted = _from_simplified(text)
     if variants is None:
         return converted
     mended = variants.canonical(converted)

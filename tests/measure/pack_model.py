@@ -33,7 +33,7 @@ from sklearn.preprocessing import StandardScaler
 
 from builder.core.records import POLARITIES, Element, Span, Triplet
 from builder.engine import RuleEngine
-from builder.engine.reader import Reader, Reading, Recipe, make_reader, to_text
+from builder.engine.reader import Reader, Reading, Recipe, make_reader, to_text, to_view
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.packs import JUDGE
 from builder.learning.checkpoint import unpack_weights, write_tensors
@@ -140,8 +140,15 @@ def place_core(start: int, full: str, core: str) -> tuple[Span, ...] | None:
 
 
 def place_triplet(text: str, label: Mapping[str, str]) -> Triplet | None:
-    """The triplet where aspect and opinion stand nearest to each other, an aspect before its opinion preferred."""
-    aspect_full, opinion_full = label["aspect_full"], label["opinion_full"]
+    """The triplet where aspect and opinion stand nearest to each other, an aspect before its opinion preferred. Where
+    the longest forms overlap (冷掉 and 冷掉的炸物), a core takes the place of one.
+    """
+    forms = (dict.fromkeys((label[f"{name}_full"], label[name])) for name in ("aspect", "opinion"))
+    return next(filter(None, (place_pair(text, *pair, label) for pair in itertools.product(*forms))), None)
+
+
+def place_pair(text: str, aspect_full: str, opinion_full: str, label: Mapping[str, str]) -> Triplet | None:
+    """The same with these as the longest forms."""
     places = []
     for at, other in itertools.product(find_all(text, aspect_full), find_all(text, opinion_full)):
         before, behind = other - at - len(aspect_full), at - other - len(opinion_full)
@@ -160,11 +167,12 @@ def place_triplet(text: str, label: Mapping[str, str]) -> Triplet | None:
 
 
 def make_example(row: Row, variants: Variants) -> Example:
-    """A review as the tagger reads it."""
-    shown = view(row["text"], variants).text
-    labels = [{**label, **{key: view(label[key], variants).text for key in ELEMENTS}} for label in row["triplets"]]
-    placed = [triplet for label in labels if (triplet := place_triplet(shown, label)) is not None]
-    return Example(str(row["id"]), shown, tuple(placed))
+    """A review as the tagger reads it. Labels are found in the text as it was written: a word alone does not tell its
+    script, so it may be converted otherwise than within its text (面 of 面很劲道).
+    """
+    shown = view(row["text"], variants)
+    placed = [triplet for label in row["triplets"] if (triplet := place_triplet(row["text"], label)) is not None]
+    return Example(str(row["id"]), shown.text, tuple(own for own in (to_view(t, shown) for t in placed) if own))
 
 
 def save_packed(tagger: Tagger, out: Path) -> None:
