@@ -141,36 +141,12 @@ DECLARED: Mapping[str, type] = {
 """Kind of a rule -> its parameters."""
 
 
-GONE = {
-    "adding": "its kind is words now, with the classes ADDING and ADDED",
-    "address": "addresses of the web are no part of a text; leave the rule out",
-    "block": "write a rule of kind refuse",
-    "denial": "its kind is valence now",
-    "deny-afar": "its kind is deny now, with `afar = true`",
-    "deny-opinion": "its kind is deny now",
-    "excess": "its kind is valence now",
-    "extent": "its kind is words now, with a class for each list, such as STANCE",
-    "function-words": "its kind is words now, with `units` and the classes JUDGED, PRAISING and PASSING",
-    "list": "its kind is words now, with the classes GATHERING, PARTED, ABOVE_ALL and POINTING",
-    "name": "its kind is term now, with a class of words for each list, such as LOOSE",
-    "pair-kind": "its clauses are read without it; leave the rule out",
-    "pair-noun": "its kind is pair-pattern now, with TARGET_NOUN in place of TARGET",
-    "pair-with": "its kind is pair-pattern now",
-    "question": "its kind is words now, with the classes QUESTION and ASKING",
-    "refuse-aspect": "its kind is refuse now",
-    "refuse-opinion": "its kind is refuse now",
-    "unstate-opinion": "its kind is refuse now, with `paired = true`",
-}
-"""Kinds of rules that are gone -> what took their place."""
-
-
 def check_rules(rules: Sequence[Rule]) -> list[tuple[Rule, object]]:
     """The rules with their parameters. ResourceError names one that cannot run, of whatever convention."""
     out = list[tuple[Rule, object]]()
     for rule in rules:
         if rule.kind not in DECLARED:
-            fix = GONE.get(rule.kind, "known: " + ", ".join(sorted(DECLARED)))
-            raise rule.fault("", f"unknown kind {rule.kind!r}", fix)
+            raise rule.fault("", f"unknown kind {rule.kind!r}", "known: " + ", ".join(sorted(DECLARED)))
         out.append((rule, read_params(rule, DECLARED[rule.kind])))
         if rule.kind == FUNCTION and not rule.code:
             raise rule.fault("", "it has no function", "write a function of Python into a domain pack")
