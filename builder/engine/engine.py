@@ -8,7 +8,7 @@ a rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
@@ -17,7 +17,6 @@ from builder.core.records import VALENCES, ReadWord, Reasons, Triplet, polarity_
 from builder.core.settings import Convention
 from builder.engine.compiled import Compiled
 from builder.engine.constituents import (
-    AspectCandidate,
     AspectChoice,
     Aspects,
     Constituent,
@@ -41,7 +40,7 @@ from builder.engine.weighing import (
     Read,
     cut_out,
     find_full_start,
-    is_excepted,
+    make_core,
     make_element,
     make_opinion,
     weigh,
@@ -53,15 +52,7 @@ from builder.language.lexicon.rules import Rule
 class Engine:
     """`extract(doc)` gives the triplets of a review; all state is the compiled lexicon and rules."""
 
-    def __init__(
-        self,
-        lexicon: Lexicon,
-        rules: Sequence[Rule],
-        convention: Convention = "natural",
-        observe: Callable[[Constituent, Sequence[AspectCandidate]], None] | None = None,
-    ) -> None:
-        """`observe` is called with each opinion that is weighed, and its candidates: for those who fit the weights."""
-        self._observe = observe
+    def __init__(self, lexicon: Lexicon, rules: Sequence[Rule], convention: Convention = "natural") -> None:
         self._rules = Compiled(lexicon, rules, convention)
         self._lexicon = self._rules.lexicon
         self._find_pairers = cache(self._rules.find_pairers)
@@ -78,10 +69,10 @@ class Engine:
             if pairing is None or unreal:
                 continue
             for aspect in pairing.aspects:
-                if is_excepted(doc.text, scene.opinion, aspect, self._rules.exceptions):
-                    continue  # it shares the opinion of another one
                 rule = pairing.rule if aspect is pairing.aspects[0] else self._rules.conjunction or pairing.rule
                 triplet = self._make_triplet(doc, scene, aspect, rule, pairing)
+                if self.excepts(triplet):
+                    continue  # it shares the opinion of another one
                 # 太慢太慢, 足，足，足 of one mention of an aspect is said once
                 said = (triplet.aspect.spans, triplet.opinion.text, triplet.polarity)
                 out.setdefault(said if self._rules.natural else triplet.key, triplet)
@@ -235,8 +226,6 @@ class Engine:
         if decision is not None and (pairing is None or pairing.rule not in decision.rule.sure):
             proposal = pairing and (pairing.rule, pairing.aspects[0])
             weighed = weigh_candidates(scene, proposal, partial(self._fits, scene), decision)
-            if weighed and self._observe is not None:
-                self._observe(scene.opinion, weighed)
             if not weighed or weighed[0].score <= 0:
                 return None
             if pairing is None or weighed[0].aspect is not pairing.aspects[0]:
@@ -280,8 +269,10 @@ class Engine:
         anything, and unlisted categories fit all, but for exceptions.
         """
         phrase, term = scene.opinion.own_phrase, aspect.own_term
-        if is_excepted(scene.doc.text, scene.opinion, aspect, self._rules.exceptions):
-            return False
+        if self._rules.exceptions:  # as good as never, and this is asked of every candidate
+            word = scene.doc.text[aspect.start + term.lead : aspect.end]
+            if word in self._rules.exceptions.get(make_core(scene.doc.text, phrase).text, ()):
+                return False
         if find_context_row(phrase.entry.word, term, aspect.word, self._lexicon) is not None:
             return True
         if phrase.entry.category == CONTEXT_ONLY:

@@ -252,7 +252,7 @@ class CarriedTopic:
         if not self.blockers.isdisjoint(symbols):
             return True
         after = scene.items[scene.at + 1 : scene.at + 2]
-        if after and after[0].symbol in self.before and after[0].word != "到":
+        if after and after[0].symbol in self.before:
             return True
         others = BLOCKED in symbols and not category.startswith(self.felt)
         return others and any(item.word in self.others for item in scene.items[: scene.at])

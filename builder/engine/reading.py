@@ -16,21 +16,16 @@ from builder.core.records import Token
 from builder.engine.compiled import Compiled
 from builder.engine.constituents import THINGS, Constituent, Doc, ReadClause, Term, Units
 from builder.engine.matching import Refusal
-from builder.engine.polarity import CONTEXT_ONLY
 from builder.engine.symbols import ASPECT, JUDGING, symbol_set
 from builder.engine.terms import bar_all
 from builder.engine.units import QUOTES, lower_case
 from builder.language.lexicon.resources import Lexicon
-from builder.reviews.script import HAN
 from builder.reviews.text import Clause
-from builder.reviews.text import clauses as find_clauses
 
 _CLOSING = frozenset("」』”》】")
 _HEADINGS = frozenset("【】")
 _LONGEST = 12
 """Characters of a quotation that may be a name."""
-_ADDRESS = re.compile(f"(?:https?://|www\\.)(?:[!-~]|(?<=[/?=&#_%+-]){HAN.pattern}++)+")
-"""An address of the web: all that is ASCII up to a space, and Han characters behind a mark of it (/好吃)."""
 
 
 def join_quoted(text: str, clauses: Sequence[Clause]) -> Iterator[Clause]:
@@ -65,8 +60,6 @@ LABEL_ENDS = frozenset(":：】|")
 """Marks behind a label (環境：)."""
 BRACKETS = re.compile("[(（][^()（）]{1,60}[)）]")
 """What stands in brackets, with them."""
-MEASURED = ("size", CONTEXT_ONLY)
-"""Categories of words that in brackets only say which size or kind was ordered."""
 
 
 def read_clauses(doc: Doc, rules: Compiled, refused: list[Refusal] | None = None) -> list[ReadClause]:
@@ -78,10 +71,7 @@ def read_clauses(doc: Doc, rules: Compiled, refused: list[Refusal] | None = None
     text, at = lower_case(doc.text), 0
     brackets, aside = [match.span() for match in BRACKETS.finditer(doc.text)], False
     starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
-    clauses = doc.clauses
-    if rules.natural and _ADDRESS.search(text):  # its words part those around them
-        clauses = find_clauses(_ADDRESS.sub(lambda address: "，" * len(address[0]), text))
-    for clause in join_quoted(doc.text, clauses):
+    for clause in join_quoted(doc.text, doc.clauses):
         at = bisect_left(starts, clause.start, at)
         stop = bisect_right(ends, clause.end, at)
         while at < stop:
@@ -124,16 +114,9 @@ def _make_clause(items: list[Constituent], written: str, text: str, clause: Clau
 
 
 def _is_aside(clause: Clause, items: Units, brackets: Sequence[tuple[int, int]]) -> bool:
-    """Whether a clause stands in brackets and judges nothing: it names nothing either (湯頭（紅湯）很濃).
-
-    A size alone is the size of what was ordered (（小）).
-    """
+    """Whether a clause stands in brackets and judges nothing: it names nothing either (湯頭（紅湯）很濃)."""
     at = bisect_right(brackets, (clause.start, 0)) - 1
-    if at < 0 or clause.start >= brackets[at][1]:
-        return False
-    phrase = items[0].phrase if len(items) == 1 and clause.end - clause.start == 1 else None
-    size = phrase is not None and phrase.entry.category.startswith(MEASURED)
-    return size or all(item.phrase is None for item in items)
+    return at >= 0 and clause.start < brackets[at][1] and all(item.phrase is None for item in items)
 
 
 # ---- Codes and sizes

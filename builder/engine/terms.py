@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from builder.core.records import Span
-from builder.engine.constituents import GENERIC, THINGS, Constituent, Term, Units, bar_aspect, is_kind, is_thing
+from builder.engine.constituents import GENERIC, THINGS, Constituent, Term, Units, is_kind, is_thing
 from builder.engine.coordination import ListReader, make_listed_nouns_aspects
 from builder.engine.params import compile_pairs
 from builder.engine.rows import WordTable
@@ -139,10 +139,6 @@ class TermReader:
         compounds, heads = self.rule.compounds, self._words.entries["HEADS"]
         out: list[Constituent] = []
         for i, item in enumerate([_cut_to_head(item, heads) for item in clause] if heads else clause):
-            if item.word in self._wholes and out and out[-1].term and out[-1].end == item.start:
-                after = clause[i + 1 : i + 2]
-                if not (after and after[0].term and after[0].start == item.end):
-                    item = item._replace(symbol=ADV, term=None)  # 餐點 整體 不錯
             joined = self._join_to_last(out, item, text) if out and (item.term or out[-1].term) else None
             if joined is None and compounds and out and self._is_head(clause, i):
                 count = 2 if out[-1].symbol == DE and len(out) > 1 else 1
@@ -150,16 +146,13 @@ class TermReader:
                 if first.term is not None and text[first.end : item.start] in _POSSESSIVE:
                     joined = count, first._replace(end=item.end, word=text[first.start : item.end], last=item.last)
             if joined is None or self._are_touching_things(out[-1], clause, i):
-                out.append(bar_aspect(item) if is_kind(item) and self._names_again(out, item) else item)
+                out.append(item)
                 continue
             out[-joined[0] :] = [joined[1]]
             while compounds and len(out) > 1 and out[-2].end == out[-1].start and self._goes_on_left(out, clause, i):
                 first, last = out[-2:]  # 清蒸 野生石斑
                 out[-2:] = [self._make_one(first, last, text, last.term and last.term.owner)]
-        # 整體 不錯 judges all, and names nothing
-        return make_listed_nouns_aspects(
-            [bar_aspect(item) if item.term and self._words.holds("OVERALL", item.word) else item for item in out]
-        )
+        return make_listed_nouns_aspects(out)
 
     def _is_head(self, clause: Units, i: int) -> bool:
         """商品 質素 很好, 商品 的 質素 很好: whether a noun that no lexicon holds may be the head of the name before
@@ -171,13 +164,6 @@ class TermReader:
         if not item.word.isalpha() or item.word.isascii():
             return False
         return next((other.phrase for other in clause[i + 1 :] if other.symbol != ADV), None) is not None
-
-    def _names_again(self, out: Units, item: Constituent) -> bool:
-        """豬腳這道菜很香, 芋圓這款甜品很好吃: whether the kind of thing `item` is the thing named before it again."""
-        if len(out) < 2 or out[-1].end != item.start or not self._words.holds("POINTING", out[-1].word):
-            return False
-        before = out[-2].term
-        return before is not None and before.role in THINGS and self._words.holds("MEASURES", out[-1].word[-1])
 
     def _are_touching_things(self, before: Constituent, clause: Units, i: int) -> bool:
         """牛肉麵排骨飯都很油: two names of whole things before a word that gathers them are a list, not one name."""

@@ -23,7 +23,6 @@ from builder.engine.symbols import (
     DE,
     DEG,
     IRREALIS,
-    JUDGING,
     NEG,
     NOUN,
     OPINION,
@@ -49,8 +48,6 @@ QUOTES = frozenset('「」『』“”"《》【】')
 """Marks around a name (推薦「牛肉麵」) that part no clause from what is said of it."""
 _LATIN = re.compile("[a-zß-öø-ɏ]{3,}")
 """Names in Latin letters that no lexicon holds (espresso)."""
-_LATIN_NAME = re.compile("[a-zß-öø-ɏ]++(?: [a-zß-öø-ɏ]++){1,3}+(?! ?[a-z0-9ß-öø-ɏ])")
-"""A name of several words in Latin letters (fish and chips), up to four: more are a sentence, a code has a number."""
 _ADVERBIAL = symbol_set("ADV DEG NEG COP")
 """Between a fault and what is said of it."""
 _TWO_ROLES = symbol_set("OPINION NEG POST")
@@ -123,11 +120,8 @@ class UnitReader:
             elif pos != "X" and (pieces := self._split(word)):
                 out += [Constituent(start + a, start + b, symbol, word[a:b], i) for a, b, symbol in pieces]
             else:
-                j = self._find_latin_name(text, tokens, i, stop)
-                word = text[start : tokens[j].end]
-                name = j > i or (pos == "X" and _LATIN.fullmatch(word))
-                symbol = NOUN if name else SYMBOL_OF_TAG.get(pos, OTHER)
-                out.append(Constituent(start, tokens[j].end, symbol, word, i))
+                symbol = NOUN if pos == "X" and _LATIN.fullmatch(word) else SYMBOL_OF_TAG.get(pos, OTHER)
+                out.append(Constituent(start, end, symbol, word, i))
             i = j + 1
         return self._settle_roles(out, refused)
 
@@ -164,19 +158,6 @@ class UnitReader:
         while j > i and text[start : tokens[j].end] not in self._symbols:
             j -= 1
         return j
-
-    def _find_latin_name(self, text: str, tokens: Sequence[Token], i: int, stop: int) -> int:
-        """The last token of the name in Latin letters that token i begins (crème brûlée, fish and chips); i if none
-        does.
-
-        No word of it is one that judges or names something, its last one is in no lexicon, and no number follows.
-        """
-        name = _LATIN_NAME.match(text, tokens[i].start, tokens[stop - 1].end)
-        words = name[0].split(" ") if name else []
-        kinds = [self._symbols.get(word) for word in words]
-        if len(words) < 2 or kinds[-1] or not JUDGING.isdisjoint(kinds[1:]):
-            return i
-        return next((j for j in range(i, stop) if name and tokens[j].end == name.end()), i)
 
     def _cut_behind_latin(self, text: str, tokens: Sequence[Token], start: int, j: int, stop: int) -> list[Constituent]:
         """CP 值高 is CP值 and 高: an entry that begins with Latin letters and ends inside token j, whose rest is a
@@ -258,11 +239,9 @@ class UnitReader:
 
     def _is_described(self, word: str, units: Units, i: int) -> bool:
         """Whether word i of two roles is what an opinion is about: a fault (有腥味), and one of JUDGED, only if one
-        follows, over adverbs (腥味很重), or stands before 的 (很重的 腥味).
+        follows, over adverbs (腥味很重).
         """
         if self._lexicon.role(word) != "fault" and not self._words.holds("JUDGED", word):
-            return True
-        if i > 1 and units[i - 1].symbol == DE and units[i - 2].word in self._lexicon.context:
             return True
         return next((unit.symbol for unit in units[i + 1 :] if unit.symbol not in _ADVERBIAL), "") == OPINION
 

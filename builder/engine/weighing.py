@@ -216,11 +216,3 @@ def compile_exceptions(rules: Iterable[tuple[Rule, ExceptionRule]]) -> Exception
                 raise rule.fault("pairs", f"{pair!r} is no pair", 'write "aspect|opinion"')
             aspects.setdefault(opinion, set()).add(aspect)
     return {opinion: frozenset(words) for opinion, words in aspects.items()}
-
-
-def is_excepted(text: str, item: Constituent, aspect: Constituent, exceptions: Exceptions) -> bool:
-    """Whether an opinion is never said of an aspect, by the words that a triplet of both would show."""
-    if not exceptions:  # as good as always, and this is asked of every candidate
-        return False
-    aspects = exceptions.get(make_core(text, item.own_phrase).text)
-    return aspects is not None and text[aspect.start + aspect.own_term.lead : aspect.end] in aspects
