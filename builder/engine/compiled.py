@@ -113,9 +113,7 @@ def _leave_out(table: Mapping[str, Entry], words: Collection[str]) -> dict[str, 
 
 @dataclass(frozen=True, slots=True)
 class CompatibleRule:
-    """`classes`: prefix of opinion categories -> prefixes of the aspect classes that they describe; the longest prefix
-    of a category counts.
-    """
+    """`classes`: prefix of opinion categories, the longest of which counts -> those of the classes they describe."""
 
     classes: Mapping[str, tuple[str, ...]]
 
@@ -176,9 +174,7 @@ class Compiled:
     """The rules of a convention by what they do, and its lexicon."""
 
     def __init__(self, lexicon: Lexicon, rules: Sequence[Rule], convention: Convention) -> None:
-        """ResourceError names the rule, in whatever convention, that is of no known kind or has a parameter that is
-        unknown, missing or of the wrong type.
-        """
+        """ResourceError names a rule, of whatever convention, that cannot run."""
         chosen = _Selection(pair for pair in check_rules(rules) if in_force(pair[0], convention))
         self.natural = convention == "natural"
         join, term = chosen.unite(JoinRule), chosen.unite(TermRule)
@@ -225,9 +221,7 @@ class Compiled:
 
 
 def _gather_words(rules: Sequence[tuple[Rule, WordsRule]]) -> tuple[Classes, Classes]:
-    """The words of each class, and of each unit, in all rules. ResourceError with the line where a class has the name
-    of a unit, a word is empty, or there is no such unit.
-    """
+    """The words of each class, and of each unit, in all rules. ResourceError on a name or word that cannot be."""
     classes, units = dict[str, tuple[str, ...]](), dict[str, tuple[str, ...]]()
     for rule, own in rules:
         check_classes(rule, own.words)

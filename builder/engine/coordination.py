@@ -89,9 +89,7 @@ class ListReader:
         return tuple([item for item in behind if item.term is not None and item.term.role in THINGS])
 
     def resume_list(self, clause: Units, topic: Topic | None, begun: Aspects) -> Topic | None:
-        """餐點，服務，環境，都滿分: the topic of a clause that opens with a word that gathers, over adverbs (真的 都),
-        is the list before it.
-        """
+        """服務，環境，真的都滿分: the topic of a clause that opens with a word that gathers is the list before it."""
         if topic is None or len(begun) < _LEAST or not self._is_gathered(clause, -1, over_commas=True):
             return topic
         return topic._replace(aspects=(begun[-1], *begun[:-1]), is_list=True)
@@ -170,9 +168,7 @@ class ListReader:
         return 1 if touches and self.are_gathered(clause, i) else 0
 
     def are_gathered(self, clause: Units, i: int) -> bool:
-        """餐點服務都好, 餐點服務也都好: whether behind the run of aspects that touch, of which i is one, stands a word
-        that gathers them.
-        """
+        """餐點服務也都好: whether a word that gathers stands behind the run of aspects that touch, with i in it."""
         while i + 1 < len(clause) and clause[i + 1].symbol == ASPECT and clause[i + 1].start == clause[i].end:
             i += 1
         return self._is_gathered(clause, i)

@@ -97,9 +97,7 @@ class DescribedWords:
             yield number, self.tokens[item.last if number == head else number].rel
 
     def find_nouns(self, aspect: Constituent) -> Iterator[tuple[int, str, Constituent]]:
-        """The neighbours of an aspect that are nouns and no opinions, each with the relation of the arc between, and
-        the aspect that it belongs to, or itself.
-        """
+        """The neighbours of an aspect that are nouns and no opinions, with their relations and their words."""
         for token, relation in self.find_neighbours(aspect):
             if self._find_among(self.opinions, token) is None and SYMBOL_OF_TAG.get(self.tokens[token].pos) == NOUN:
                 own = self._find_among(self.aspects, token)
@@ -270,9 +268,7 @@ class DescribedEngine:
         self._longest = min(max(map(len, (*self.opinions, *self.aspects)), default=1), MAX_WORD)
 
     def read(self, text: str, tokens: Sequence[Token]) -> DescribedWords:
-        """The segmented words that match an entry, an opinion with its negators. A word of both lexicons is an opinion
-        where it is no noun.
-        """
+        """The words that match an entry, opinions with their negators. A noun of both lexicons is an aspect."""
         words = DescribedWords(lower_case(text), tokens)
         words.opinions = [
             item._replace(symbol=OPINION, phrase=self._make_phrase(words, item))

@@ -109,9 +109,7 @@ class Engine:
         return Triplet(aspect, aspect, opinion, full, label.polarity, valence, rules=rules, reasons=reasons)
 
     def votes(self, doc: Doc) -> Iterator[tuple[str | None, dict[str, int]]]:
-        """For each opinion the rule that decides, and the place of the aspect that every rule would choose: for the
-        rule report.
-        """
+        """For each opinion the rule that decides, and by rule the place of the aspect that it would choose."""
         read = self.read(doc)
         for scene, pairing, _ in self._pair_all(doc, read):
             places = {choice.rule: choice.aspects[0].start for choice in self._find_choices(scene)}
@@ -120,9 +118,7 @@ class Engine:
             yield label.rule.name, {label.rule.name: label.aspect[0].start}
 
     def find_refusals(self, doc: Doc) -> list[Refusal]:
-        """The opinion words of a document that judge nothing where they stand or are not stated, and the aspects of
-        which nothing is said, in text order.
-        """
+        """The opinion words that judge or state nothing, and the aspects that nothing is said of, in text order."""
         refused: list[Refusal] = []
         for clause in read_clauses(doc, self._rules, refused):
             for index, item in enumerate(clause.items):
@@ -131,9 +127,7 @@ class Engine:
         return sorted(refused)
 
     def weigh(self, doc: Doc, proposed: Sequence[Triplet]) -> list[Triplet | None]:
-        """What models propose for a document, with the spans and the polarity that the rules would give them
-        (`engine.weighing`).
-        """
+        """What models propose for a document, with the spans and polarity of the rules (`engine.weighing`)."""
         if not proposed:
             return []
         clauses = read_clauses(doc, self._rules)
@@ -165,9 +159,7 @@ class Engine:
         return replace(proposed, polarity=polarity_of(entry.valence), valence=entry.valence)
 
     def _weight(self, phrase: Phrase, term: Term, aspect: str) -> tuple[float, Reasons] | None:
-        """What a phrase is worth of an aspect; None of a word that is read in a context only (重, 近), where there is
-        none.
-        """
+        """What a phrase is worth of an aspect; None of a word that needs a context (重, 近), where there is none."""
         if (
             phrase.entry.category == CONTEXT_ONLY
             and find_context_row(phrase.entry.word, term, aspect, self._lexicon) is None
@@ -218,9 +210,7 @@ class Engine:
             topic = lists.next_topic(clause.items, paired, topic, clause.label)
 
     def _pair(self, scene: Scene) -> AspectChoice | None:
-        """The first rule that finds an aspect that the opinion can describe proposes it; if it is not sure, all
-        candidates and none are weighed. The aspects coordinated with the chosen one share the opinion.
-        """
+        """The aspects of an opinion: what the first rule finds if that is sure, else the best candidate, if any."""
         pairing, clause = next(self._find_choices(scene), None), scene.items
         decision = self._rules.decision
         if decision is not None and (pairing is None or pairing.rule not in decision.rule.sure):
@@ -265,9 +255,7 @@ class Engine:
                 yield choice._replace(rule=name)
 
     def _fits(self, scene: Scene, aspect: Constituent) -> bool:
-        """Selectional preference: a taste word does not describe a waiter. Unknown nouns, classes of which no rule says
-        anything, and unlisted categories fit all, but for exceptions.
-        """
+        """Selectional preference: a taste word does not describe a waiter. What no rule speaks of fits all."""
         phrase, term = scene.opinion.own_phrase, aspect.own_term
         if self._rules.exceptions:  # as good as never, and this is asked of every candidate
             word = scene.doc.text[aspect.start + term.lead : aspect.end]

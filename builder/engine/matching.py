@@ -193,9 +193,7 @@ class Matcher:
         return (name for name in names if not made or name in self._of_neighbours)
 
     def find_denier(self, line: Line, first: int, k: int, taken: int) -> tuple[int, bool]:
-        """The unit, from `taken` on, by which the first rule that can denies opinion k, whose phrase begins at unit
-        `first`, and whether it stays apart; that unit itself if there is none.
-        """
+        """The unit from `taken` on that denies opinion k, else `first`, and whether it stays apart."""
         if not any(unit.symbol == NEG for unit in line.units[taken:first]):
             return first, False
         state = _describe_units(line.units[first:k])
@@ -221,9 +219,7 @@ class Matcher:
         return (rule.name for rule, text in self._spell_for(line, first, k, state) if rule.holds(text))
 
     def _spell_for(self, line: Line, first: int, k: int, state: int) -> Iterator[tuple[_Matched, str]]:
-        """Each rule that can hold of opinion k, whose phrase begins at unit `first`, by the words of its clause, with
-        the line of the clause where the opinion is in question.
-        """
+        """Each rule that can hold of opinion k by the words of its clause, with the line of that."""
         rules = [rule for rule in self._index.find(line.bits[k]) if rule.may_hold(line.bits[k], line.clause)]
         if not rules:
             return
@@ -236,9 +232,7 @@ class Matcher:
             yield rule, "".join(map(rule.rows.spell, all_bits))
 
     def bar_aspects(self, items: list[Constituent], refused: list[Refusal] | None = None) -> list[Constituent]:
-        """The constituents of a clause, changed in place: each aspect that a rule holds of becomes a plain noun, and is
-        added to `refused`.
-        """
+        """The clause, changed in place: each aspect that a rule holds of is a plain noun, and in `refused`."""
         line = self.read(items)
         aspects = [i for i, item in enumerate(items) if item.symbol == ASPECT]
         for rule in self._index.find(reduce(or_, [line.bits[i] for i in aspects])) if aspects else ():
@@ -316,9 +310,7 @@ class PredicateRule:
 
 
 class _Predicate(NamedTuple):
-    """A rule made ready: its expression with the group `core`, for each class that a match needs a word of its bits,
-    and the entry of what it finds.
-    """
+    """A rule made ready: its expression with the group `core`, the classes that it needs, what it makes."""
 
     rows: RuleRows
     body: str

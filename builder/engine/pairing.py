@@ -45,9 +45,7 @@ DEEPEST = 50
 
 
 def dependency_path(tokens: Sequence[Token], source: int, target: int) -> list[str] | None:
-    """Relations from source up to the common ancestor and down to target; None if they stand in different trees, or the
-    ancestor is more than `DEEPEST` arcs above one of them.
-    """
+    """Relations from source up to the common ancestor and down to target; None where `DEEPEST` arcs lead to none."""
     up, down = [source], [target]
     for way in (up, down):
         while (head := tokens[way[-1]].head) >= 0 and head not in way and len(way) <= DEEPEST:
@@ -86,9 +84,7 @@ class PatternPairer:
     words: frozenset[str] = frozenset()
 
     def may_answer(self, category: str, is_named: bool) -> bool:
-        """Whether the construction is one of opinions of a category; `is_named`: their clause names an aspect, which is
-        needed where the construction takes no other noun.
-        """
+        """Whether it reads opinions of a category; `is_named`: whether their clause names an aspect."""
         if self.not_categories and category.startswith(self.not_categories):
             return False
         read = not self.categories or category.startswith(self.categories)

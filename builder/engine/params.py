@@ -28,9 +28,7 @@ class UnitSet(frozenset[str]):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Parameters that every rule has: the conventions it belongs to (all, if it names none), and whether it is
-    switched on.
-    """
+    """Parameters of every rule: the conventions it belongs to (all, if it names none), and whether it is on."""
 
     conventions: tuple[str, ...] = ()
     enabled: bool = True
@@ -42,9 +40,7 @@ class NoParams:
 
 
 def in_force(rule: Rule, convention: Convention, *, off: bool = False) -> bool:
-    """Whether a rule counts in a convention; with `off`, whether it would, switched on. ResourceError where it names a
-    convention that does not exist.
-    """
+    """Whether a rule counts in a convention, or with `off` would, switched on. ResourceError on an unknown one."""
     known = get_args(Convention)
     given = {key: value for key, value in rule.params.items() if key in _types(Scope)}
     scope = _filled(rule, given, Scope)
@@ -60,9 +56,7 @@ def is_off(rule: Rule) -> bool:
 
 
 def read_params(rule: Rule, declared: type[Params]) -> Params:
-    """The parameters of `rule` as its kind declares them. ResourceError names an unknown, missing or mistyped one and
-    its line.
-    """
+    """The parameters of a rule as its kind declares them. ResourceError names a wrong one and its line."""
     known, shared = _types(declared), _types(Scope)
     for key in rule.params:
         if key not in known and key not in shared:

@@ -46,9 +46,7 @@ class JoinRule:
 
 
 class PhraseReader:
-    """All that phrases are read by. `refusals`: where an opinion word judges nothing. `denials`: by what negator at a
-    distance it is denied.
-    """
+    """What phrases are read by. `refusals`: where a word judges nothing. `denials`: what denies it from afar."""
 
     def __init__(self, lexicon: Lexicon, words: WordTable, join: JoinRule, refusals: Matcher, denials: Matcher) -> None:
         self._lexicon, self._words, self._join = lexicon, words, join
@@ -58,9 +56,7 @@ class PhraseReader:
         self._refusals, self._denials = refusals, denials
 
     def read(self, units: Units, text: str, refused: list[Refusal] | None = None) -> list[Constituent]:
-        """Join each opinion word with the degree words and negators that stand before it, and a post degree word
-        behind. Those that rules refuse are added to `refused`.
-        """
+        """Make a phrase of each opinion with its degree words and negators. What rules refuse goes to `refused`."""
         out: list[Constituent] = []
         taken = 0
         line = self._refusals.read(units)
@@ -200,9 +196,7 @@ class PhraseReader:
         return next((cut for cut in cuts if word[:cut] in degree and kinds.get(word[cut:]) == kinds[word]), 0)
 
     def _count_negator(self, word: str) -> int:
-        """How many characters a negator has without the degree word or filler it ends in: 不會太 is 不會, 沒有想像中 is
-        沒有, 不夠 stays.
-        """
+        """How many characters of a negator are no degree word or filler behind it: 不會 of 不會太, all of 不夠."""
         kinds, degree = self._lexicon.negators, self._lexicon.degree
         for cut in range(1, len(word)):
             behind = word[cut:]
@@ -211,9 +205,7 @@ class PhraseReader:
         return len(word)
 
     def _add_opinion(self, out: list[Constituent], item: Constituent, after: Units, text: str) -> None:
-        """Append an opinion to the clause so far, or make it one with the opinion before it. `after`: the unit behind
-        it, if any.
-        """
+        """Append an opinion to the clause, or make it one with the opinion before it. `after`: the unit behind it."""
         own, words = item.own_phrase, self._words
         amount = item.word if own.negators else own.entry.word  # 變淡 很多, 變淡 不少
         touches = bool(out) and out[-1].phrase is not None and out[-1].end == item.start
@@ -243,9 +235,7 @@ class PhraseReader:
         return _sign(first.entry.valence) * _sign(second.entry.valence) >= 0
 
     def _merge_praise(self, before: Constituent, item: Constituent, text: str) -> Constituent | None:
-        """香 濃郁: opinions of one sign that touch are one phrase where one is short, read with the entry
-        of the first.
-        """
+        """香 濃郁: opinions of one sign that touch are one phrase if one is short, with the entry of the first."""
         first, second = before.phrase, item.phrase
         if first is None or second is None:
             return None

@@ -85,18 +85,14 @@ def _apply_negators(base: float, kinds: Sequence[str]) -> tuple[float, str]:
 
 
 def negate(value: float) -> float:
-    """Mirror a valence at the middle of the scale; not bad is milder than good.
-    Neutral becomes negative (data facts).
-    """
+    """A valence mirrored at the middle of the scale. Not bad is milder than good, and not neutral blames."""
     if value > 5:
         return max(2.0, 11 - value)
     return NEGATED_NEUTRAL if value == 5 else min(7.0, 11 - value)
 
 
 def find_context_row(word: str, term: Term, aspect: str, lexicon: Lexicon) -> tuple[str, float] | None:
-    """The row of context.tsv for an opinion of an aspect: a literal word beats a class, the longer of two wins (高
-    CP值, 高 @price).
-    """
+    """The row of context.tsv for an opinion of an aspect: a word beats a class, the longer of two wins."""
     rows = lexicon.context.get(word)
     if rows is None:
         return None

@@ -137,9 +137,7 @@ def to_text(triplet: Triplet, shown: View, text: str) -> Triplet:
 
 
 def to_view(triplet: Triplet, shown: View) -> Triplet | None:
-    """A triplet of a text in offsets of its view, without its story;
-    None if the view does not show one of its parts.
-    """
+    """A triplet of a text in offsets of its view, without its story; None if the view lacks one of its parts."""
 
     def move(element: Element) -> Element | None:
         spans = from_source(shown, element.spans)

@@ -89,9 +89,7 @@ def read_clauses(doc: Doc, rules: Compiled, refused: list[Refusal] | None = None
 def _read_items(
     text: str, tokens: Sequence[Token], place: tuple[int, int], rules: Compiled, refused: list[Refusal] | None
 ) -> list[Constituent] | None:
-    """The words of a clause with its opinion phrases and aspect terms; None if it names nothing and judges nothing, as
-    three in ten.
-    """
+    """The words of a clause with its phrases and terms; None if it names and judges nothing, as three in ten."""
     codes, sizes = rules.terms.rule.codes, rules.words.entries["SIZES"]
     units = rules.predicates.read(rules.units.read(text, tokens, place, refused))
     if not codes and {unit.symbol for unit in units}.isdisjoint(JUDGING):

@@ -178,9 +178,7 @@ Indexed = TypeVar("Indexed")
 
 
 def place_bits(units: Units, of_words: Sequence[int]) -> list[int]:
-    """For each unit its bits: those `of_words`, its kind, whether it touches the one before it, and whether it repeats
-    the one before that.
-    """
+    """For each unit its bits: those `of_words`, its kind, whether it touches or repeats what stands before it."""
     out = [bits | KIND_BITS[unit.symbol] for unit, bits in zip(units, of_words, strict=True)]
     for i, (before, unit) in enumerate(pairwise(units), start=1):
         if before.end == unit.start:
@@ -276,9 +274,7 @@ class RuleRows:
         return row
 
     def compile(self, pattern: str, focus: frozenset[str], where: str) -> Pattern:
-        """A pattern made ready. `focus`: the names of what it is about, one of which it has; ResourceError where it has
-        none.
-        """
+        """A pattern made ready. `focus`: names of what it is about; ResourceError where it has none of them."""
         atoms = [atom for atom in _ATOM.findall(pattern) if not focus.isdisjoint(atom.split("&"))]
         if not atoms:
             fix = "name one of " + ", ".join(sorted(focus))

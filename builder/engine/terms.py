@@ -60,9 +60,7 @@ class TermRule:
 
 
 class TermReader:
-    """A `TermRule` made ready for reading. `are_separate` and `is_leading` look up pairs
-    of classes; `endings` are the last characters of composed names.
-    """
+    """A `TermRule` made ready for reading. `_endings` are the last characters of composed names."""
 
     def __init__(self, lexicon: Lexicon, rule: TermRule, words: WordTable, lists: ListReader) -> None:
         self._lexicon, self.rule, self._words, self._lists = lexicon, rule, words, lists
@@ -133,9 +131,7 @@ class TermReader:
     # Terms
 
     def join(self, clause: list[Constituent], text: str) -> list[Constituent]:
-        """Join neighbouring parts of one aspect, attach owners, and take what 、 和 跟 coordinate with an aspect for
-        one.
-        """
+        """Join neighbouring parts of one aspect, attach owners, and add what 、 和 跟 coordinate with an aspect."""
         compounds, heads = self.rule.compounds, self._words.entries["HEADS"]
         out: list[Constituent] = []
         for i, item in enumerate([_cut_to_head(item, heads) for item in clause] if heads else clause):
@@ -155,9 +151,7 @@ class TermReader:
         return make_listed_nouns_aspects(out)
 
     def _is_head(self, clause: Units, i: int) -> bool:
-        """商品 質素 很好, 商品 的 質素 很好: whether a noun that no lexicon holds may be the head of the name before
-        it, as an opinion follows over adverbs.
-        """
+        """商品 質素 很好: whether an unknown noun may be the head of the name before it, as an opinion follows."""
         item = clause[i]
         if item.symbol != NOUN or len(item.word) < 2 or item.word in self._lexicon.general:
             return False
@@ -173,9 +167,7 @@ class TermReader:
         return item.term.role in _LISTED and self._lists.are_gathered(clause, i)
 
     def _join_to_last(self, out: Units, item: Constituent, text: str) -> tuple[int, Constituent] | None:
-        """How many of the last constituents of `out` the new one joins, and what they become; None if it stands
-        alone.
-        """
+        """How many of the last constituents the new one joins, and what they become; None if it stands alone."""
         before = out[-1]
         touches = before.end == item.start
         if before.term and touches and item.symbol in _SUFFIX_UNITS and self._ends_name(before.term, item):
@@ -209,9 +201,7 @@ class TermReader:
         return last._replace(start=first.start, word=text[first.start : last.end], term=term)
 
     def _count_lead(self, first: Constituent, last: Constituent) -> int:
-        """How many characters of the name that the two become only say where it is or of what kind:
-        店裡 座位, 甜點 布丁, 餐廳 餐點.
-        """
+        """How many characters of the name that two become only say where or what kind it is: 店裡 座位, 甜點 布丁."""
         of_kind = is_kind(first) and is_thing(last) and last.own_term.role not in GENERIC
         leads = first.term and (of_kind or self._is_leading(first.term.cls, last.own_term.cls))
         within = last.own_term.lead and not (first.term and is_thing(first) and not is_kind(first))
@@ -242,9 +232,7 @@ def _cut_to_head(item: Constituent, heads: Collection[str]) -> Constituent:
 
 
 def find_leads(lexicon: Lexicon, wholes: Collection[str]) -> Mapping[str, int]:
-    """Entries of the aspect lexicon that begin with one of `wholes` -> how many of their characters it takes (整體
-    口感).
-    """
+    """Aspect entries that begin with one of `wholes` -> how many of their characters it takes (整體 口感)."""
     lengths = {len(word) for word in wholes}
     return {
         word: length + (word[length : length + 1] == "的")

@@ -96,9 +96,7 @@ class UnitReader:
     def read(
         self, text: str, tokens: Sequence[Token], place: tuple[int, int], refused: list[Refusal] | None = None
     ) -> list[Constituent]:
-        """Units of the tokens of a place [first, stop), which lie in one clause. `text` is lower case where that keeps
-        its length. What a rule takes for another kind of unit is added to `refused`.
-        """
+        """Units of the tokens of a place [first, stop) in one clause; `text` is in lower case."""
         i, stop = place
         out: list[Constituent] = []
         known, reach = self._symbols, self._reach
@@ -160,9 +158,7 @@ class UnitReader:
         return j
 
     def _cut_behind_latin(self, text: str, tokens: Sequence[Token], start: int, j: int, stop: int) -> list[Constituent]:
-        """CP 值高 is CP值 and 高: an entry that begins with Latin letters and ends inside token j, whose rest is a
-        known word. Nothing if there is none.
-        """
+        """CP 值高 is CP值 and 高: an entry that ends inside token j, and its known rest; nothing if there is none."""
         if j >= stop or tokens[j].start != tokens[j - 1].end:
             return []
         known, end = self._symbols, tokens[j].end
@@ -188,9 +184,7 @@ class UnitReader:
         return units
 
     def _take_apart(self, unit: Constituent, reading: UnitReading) -> list[Constituent]:
-        """人很多 as 人, 很 and 多, 料多實在 as 料, 多 and 實在: the parts, each of the kind that it is by itself, or a
-        degree word (好) before another one. None where a word does not fall apart.
-        """
+        """人很多 as 人, 很 and 多, 料多實在 as 料, 多 and 實在; nothing where a word does not fall apart."""
         opinions, heads = self._lexicon.opinions, reading.heads
         parts = reading.apart.get(unit.word, ())
         if heads and not parts:
@@ -238,9 +232,7 @@ class UnitReader:
         return ADV if symbol == POST and before != OPINION else symbol
 
     def _is_described(self, word: str, units: Units, i: int) -> bool:
-        """Whether word i of two roles is what an opinion is about: a fault (有腥味), and one of JUDGED, only if one
-        follows, over adverbs (腥味很重).
-        """
+        """Whether word i is what an opinion is about: a fault, or one of JUDGED, only before an opinion (腥味很重)."""
         if self._lexicon.role(word) != "fault" and not self._words.holds("JUDGED", word):
             return True
         return next((unit.symbol for unit in units[i + 1 :] if unit.symbol not in _ADVERBIAL), "") == OPINION

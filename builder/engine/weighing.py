@@ -33,9 +33,7 @@ _STANDARDS = symbol_set("ASPECT NOUN PRON NUM BLOCKED OTHER PREP")
 
 
 def find_full_start(clause: Units, aspect: Constituent, determiners: tuple[str, ...]) -> int:
-    """Where an aspect begins with its modifiers:
-    determiners, numbers, nouns, and nouns or pronouns before 的 (他們家的牛肉麵).
-    """
+    """Where an aspect begins with its determiners, numbers and nouns, and owners before 的 (他們家的牛肉麵)."""
     at = 0
     while at < len(clause) and clause[at] is not aspect:
         at += 1
@@ -164,9 +162,7 @@ def weigh(text: str, read: Read, triplet: Triplet, valued: Valued) -> Triplet | 
 
 
 def _names_too_much(read: Read, aspect: Element) -> bool:
-    """Whether an aspect runs over an opinion or a word that is part of no name:
-    划算漢堡 of 雞翅划算漢堡好吃, 但服務, 往往拿東西, 的口感.
-    """
+    """Whether an aspect runs over an opinion or a word of no name: 划算漢堡 of 雞翅划算漢堡好吃, 但服務, 的口感."""
     if "的" in (aspect.text[0], aspect.text[-1]):
         return True
     return any(item.symbol in NO_NAME and item.start < aspect.end and aspect.start < item.end for item in read.items)
@@ -184,9 +180,7 @@ def _judging(read: Read, opinion: Element) -> tuple[Constituent, Element, Elemen
 
 
 def _described(read: Read, aspect: Element) -> tuple[Term, str]:
-    """The term that ends where the aspect ends, with its word: heads come last in Chinese. A noun that no lexicon
-    knows has no class.
-    """
+    """The term that ends where the aspect ends, with its word: heads come last. An unknown noun has no class."""
     for item in read.items:
         if item.term is not None and item.end == aspect.end:
             return item.term, item.word
