@@ -25,12 +25,11 @@ from builder.engine.functions import load_functions
 from builder.engine.matching import DenialRule, Matcher, PredicateRule, Predicates, ReadingRule, RefusalRule, WordsRule
 from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import JoinRule, PhraseReader
-from builder.engine.polarity import ValenceRule
 from builder.engine.rows import Classes, WordTable, check_classes, find_mark
 from builder.engine.symbols import SYMBOLS
 from builder.engine.terms import TermReader, TermRule
 from builder.engine.units import UnitReader
-from builder.engine.weighing import ExceptionRule, compile_exceptions
+from builder.engine.weighing import ExceptionRule, ValenceRule, compile_exceptions
 from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
 from builder.language.lexicon.rules import FUNCTION, Rule
 

@@ -19,10 +19,9 @@ from builder.engine.constituents import Aspects, Constituent, Doc, Phrase, Term,
 from builder.engine.matching import Refusal
 from builder.engine.pairing import dependency_path, measure_gap
 from builder.engine.params import in_force, read_params
-from builder.engine.polarity import CONTEXT_ONLY, read_aspect, read_opinion
 from builder.engine.symbols import ASPECT, NOUN, OPINION, OTHER, SYMBOL_OF_TAG
 from builder.engine.units import MAX_WORD, cut_into_fewest, lower_case
-from builder.engine.weighing import Read, make_core, make_element, weigh
+from builder.engine.weighing import CONTEXT_ONLY, Read, make_core, make_element, read_aspect, read_opinion, weigh
 from builder.language.lexicon.resources import AspectEntry, Lexicon
 from builder.language.lexicon.rules import Rule
 

@@ -33,16 +33,19 @@ from builder.engine.deciding import rank_candidates, weigh_candidates
 from builder.engine.functions import Labelled, label_clause
 from builder.engine.matching import Refusal
 from builder.engine.pairing import dependency_path, last_core_token
-from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence, read_aspect
 from builder.engine.reading import read_clauses
 from builder.engine.symbols import ASPECT, CURRENT, DE, OPINION
 from builder.engine.weighing import (
+    CONTEXT_ONLY,
     Read,
     cut_out,
+    find_context_row,
     find_full_start,
+    judge_valence,
     make_core,
     make_element,
     make_opinion,
+    read_aspect,
     weigh,
 )
 from builder.language.lexicon.resources import Lexicon
