@@ -30,13 +30,10 @@ _LEAST = 2
 
 def make_listed_nouns_aspects(clause: list[Constituent]) -> list[Constituent]:
     """The clause, changed in place: a noun that a list comma or conjunction joins to an aspect becomes one."""
-    for i in range(1, len(clause) - 1):
-        if clause[i].symbol in JOINERS:
-            left, right = clause[i - 1], clause[i + 1]
-            if left.symbol == ASPECT and right.symbol == NOUN and len(right.word) > 1:
-                clause[i + 1] = right._replace(symbol=ASPECT, term=Term(""))
-            elif right.symbol == ASPECT and left.symbol == NOUN and len(left.word) > 1:
-                clause[i - 1] = left._replace(symbol=ASPECT, term=Term(""))
+    for i in (i for i in range(1, len(clause) - 1) if clause[i].symbol in JOINERS):
+        for aspect, noun in ((i - 1, i + 1), (i + 1, i - 1)):
+            if clause[aspect].symbol == ASPECT and clause[noun].symbol == NOUN and len(clause[noun].word) > 1:
+                clause[noun] = clause[noun]._replace(symbol=ASPECT, term=Term(""))
     return clause
 
 
@@ -69,8 +66,6 @@ class ListReader:
         first = next((i for i, item in enumerate(clause) if item.term is not None), None)
         last = -1 if first is None else self._find_coordination(clause, first)[-1]
         ours = first is None or clause[first] in aspects
-        if first and self._words.holds("POINTING", clause[first - 1].word):
-            return ()
         goes_on = ours and _can_be_listed(begun, aspects) and self._is_gathered(clause, last, over_commas=True)
         return begun if goes_on else ()
 
@@ -80,11 +75,10 @@ class ListReader:
 
         尤其是湯很好喝 and 尤其是晚上 name none: a clause with a predicate of its own, or no thing in it.
         """
-        if not behind or not self._words.holds("ABOVE_ALL", behind[0].word):
-            return ()
-        if any(item.symbol not in _ENDING for item in clause[at + 1 :]):
-            return ()
-        if not all(item.symbol in _NAMES for item in behind[1:]):
+        names = (
+            behind and self._words.holds("ABOVE_ALL", behind[0].word) and all(i.symbol in _NAMES for i in behind[1:])
+        )
+        if not names or any(item.symbol not in _ENDING for item in clause[at + 1 :]):
             return ()
         return tuple([item for item in behind if item.term is not None and item.term.role in THINGS])
 

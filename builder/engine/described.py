@@ -212,9 +212,6 @@ def add_attributes(pair: PathPair, words: DescribedWords) -> PathPair:
 
 # ---- Polarity of a pair (section 3.2.4)
 
-MIDDLE = 5.0
-LOWEST = 1.0
-
 
 def find_negators(words: DescribedWords, opinion: Constituent, lexicon: Lexicon) -> list[tuple[Token, str]]:
     """The tokens in a negation relationship with an opinion, each with its relation.
@@ -238,11 +235,10 @@ def classify(phrase: Phrase) -> tuple[float, Reasons]:
 
     Above 5 is positive, below negative, 5 neutral; what is neutral stays so.
     """
-    word = read_opinion(phrase.entry)
+    word, value = read_opinion(phrase.entry), phrase.entry.valence
     if not phrase.kinds:
-        return phrase.entry.valence, Reasons(word)
-    reversed_by = ("negation", f"reversed: {', '.join(phrase.kinds)}")
-    return max(LOWEST, 2 * MIDDLE - phrase.entry.valence), Reasons(word, (reversed_by,))
+        return value, Reasons(word)
+    return max(1.0, 10 - value), Reasons(word, (("negation", f"reversed: {', '.join(phrase.kinds)}"),))
 
 
 # ---- The system
@@ -339,8 +335,6 @@ class DescribedEngine:
 
     def weigh(self, doc: Doc, proposed: Sequence[Triplet]) -> list[Triplet | None]:
         """What models propose for a document, with the polarity that section 3.2.4 gives it."""
-        if not proposed:
-            return []
         words = self.read(doc.text, doc.tokens)
         made = [(item, *_make_opinion(doc.text, item)) for item in words.opinions]
         opinions = [(item._replace(start=full.start), opinion, full) for item, opinion, full in made]

@@ -178,14 +178,10 @@ class Engine:
 
     def _is_unstated(self, clause: ReadClause, index: int) -> bool:
         """Whether a wish, a condition or a question takes opinion `index` out of what is stated; 湯都冷了？ blames."""
-        if clause.asked or (clause.doubted and not self._blames(clause.items[index].own_phrase)):
+        weight = self._weight(clause.items[index].own_phrase, Term(""), "") if clause.doubted else None
+        if clause.asked or (clause.doubted and (weight is None or polarity_of(weight[0]) != "NEG")):
             return True
         return self._rules.unstated.find_phrase(clause.items, index) is not None
-
-    def _blames(self, phrase: Phrase) -> bool:
-        """Whether an opinion blames, whatever it is about."""
-        weight = self._weight(phrase, Term(""), "")
-        return weight is not None and polarity_of(weight[0]) == "NEG"
 
     def _pair_all(self, doc: Doc, clauses: Sequence[ReadClause]) -> Iterator[tuple[Scene, AspectChoice | None, bool]]:
         """Each opinion in text order with its aspects, and whether something takes these out of what is stated."""

@@ -128,11 +128,6 @@ class _Matched(NamedTuple):
         words = [pattern.about for pattern in self.patterns]
         return reduce(or_, words) if all(words) else 0
 
-    @property
-    def needs_neighbour(self) -> bool:
-        """Whether one of its patterns needs a word of a class beside the one that it is about."""
-        return any({*pattern.needs} - {pattern.about} for pattern in self.patterns)
-
     def may_hold(self, word: int, clause: int) -> bool:
         """Whether it can hold of a word, by its classes and those of its clause. A loop: this is asked most of all."""
         for pattern in self.patterns:
@@ -151,7 +146,7 @@ class _Matched(NamedTuple):
     def find_denier(self, line: str, taken: int) -> int | None:
         """The unit, from `taken` on, that denies the one in question; None if the rule does not hold of that."""
         width = self.rows.width
-        deniers = [match.start(DENIER) // width for p in self.patterns if (match := p.expression.search(line))]
+        deniers = [match.start(DENIER) // width for p in self.patterns if (match := compile_body(p.body).search(line))]
         denier = next((place for place in deniers if place >= taken), None)
         return None if denier is None or any(p.holds(line) for p in self.unless) else denier
 
@@ -173,7 +168,8 @@ class Matcher:
         self._rules = tuple([_compile_rule(rule, params, table) for rule, params in rules])
         self._readings = {rule.name: _read_reading(rule, own) for rule, own in rules if isinstance(own, ReadingRule)}
         self._index = RuleIndex([(rule.about, rule) for rule in self._rules])
-        self._of_neighbours = {rule.name for rule in self._rules if rule.needs_neighbour}
+        self._of_neighbours = {rule.name for rule in self._rules for p in rule.patterns if {*p.needs} - {p.about}}
+        """Those that need a word of a class beside the one that they are about."""
 
     def read(self, units: Units) -> Line:
         """What is known of the units of a clause."""

@@ -245,10 +245,7 @@ class CarriedTopic:
     def _has_subject(self, scene: Scene, category: str) -> bool:
         """Whether the clause of an opinion of a category names a subject of its own."""
         symbols = scene.symbols[: scene.at]
-        if not self.blockers.isdisjoint(symbols):
-            return True
-        after = scene.items[scene.at + 1 : scene.at + 2]
-        if after and after[0].symbol in self.before:
+        if self.blockers.intersection(symbols) or scene.symbols[scene.at + 1 : scene.at + 2] in self.before:
             return True
         others = BLOCKED in symbols and not category.startswith(self.felt)
         return others and any(item.word in self.others for item in scene.items[: scene.at])

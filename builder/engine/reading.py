@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from builder.core.records import Token
 from builder.engine.compiled import Compiled
@@ -28,28 +28,25 @@ _LONGEST = 12
 """Characters of a quotation that may be a name."""
 
 
-def join_quoted(text: str, clauses: Sequence[Clause]) -> Iterator[Clause]:
+def join_quoted(text: str, clauses: Sequence[Clause]) -> list[Clause]:
     """The clauses of a text, those joined between which nothing stands but a quotation mark.
 
     What a mark opens is joined if it is as short as a name: 店員說「…」 quotes a statement. 【環境】 at the beginning
     of a clause is a heading, and several of 【】 in a review are.
     """
-    whole: Clause | None = None
+    out: list[Clause] = []
     joined = False
     quotes = QUOTES - _HEADINGS if text.count("【") > 1 else QUOTES
     for clause in clauses:
-        marks = text[whole.end : clause.start] if whole and whole.sentence == clause.sentence else ""
+        marks = text[out[-1].end : clause.start] if out and out[-1].sentence == clause.sentence else ""
         name = clause.end - clause.start <= _LONGEST or marks[-1:] in _CLOSING
         heading = _HEADINGS.intersection(marks) and not joined and marks[-1] in _CLOSING
         joined = bool(marks) and name and not heading and quotes.issuperset(marks)
-        if whole and joined:
-            whole = Clause(whole.start, clause.end, whole.sentence)
-            continue
-        if whole:
-            yield whole
-        whole = clause
-    if whole:
-        yield whole
+        if joined:
+            out[-1] = Clause(out[-1].start, clause.end, clause.sentence)
+        else:
+            out.append(clause)
+    return out
 
 
 # ---- Clauses

@@ -106,7 +106,6 @@ ENGINE_CLASSES: Mapping[str, str] = {
     "GATHERING": "sums a list up: 品質服務都好",
     "PARTED": "sums a list up over commas alone: 湯，麵都是涼的",
     "ABOVE_ALL": "opens a clause with what the opinion before it holds of above all: 都很好吃，尤其是湯",
-    "POINTING": "points back at what was named, and goes on with no list: 桌上的菜，那些湯都很好",
     "QUESTION": "is a character that ends a question",
     "ASKING": "stands in a question that really asks; others blame what they name: 湯都冷了？",
 }
@@ -232,14 +231,9 @@ class Pattern(NamedTuple):
     about: int
     needs: tuple[int, ...]
 
-    @property
-    def expression(self) -> re.Pattern[str]:
-        """The pattern as a regular expression, made when it is first asked for: few rules meet a text."""
-        return compile_body(self.body)
-
     def holds(self, line: str) -> bool:
         """Whether it holds of the unit of a line that is in question."""
-        return self.expression.search(line) is not None
+        return compile_body(self.body).search(line) is not None
 
 
 class RuleRows:
@@ -297,13 +291,10 @@ class RuleRows:
             elif part[0] in "?*{":
                 del groups[-1][-1][-1:]
             elif part[0] != "+":
-                needs = _unite_needs(groups.pop()) if part == ")" else self._need(part)
+                own = [factor.needed for factor in self._atoms.get(part, ()) if factor.needed]
+                needs = _unite_needs(groups.pop()) if part == ")" else own
                 groups[-1][-1].append(needs)
         return _unite_needs(groups[0])
-
-    def _need(self, part: str) -> tuple[int, ...]:
-        """What an atom needs, if it is one."""
-        return tuple([factor.needed for factor in self._atoms.get(part, ()) if factor.needed])
 
     def spell_pattern(self, pattern: str) -> str:
         """A pattern as a regular expression over rows."""
@@ -333,7 +324,7 @@ class RuleRows:
 
 @lru_cache(maxsize=COMPILED)
 def compile_body(body: str) -> re.Pattern[str]:
-    """An expression, made when it is first asked for."""
+    """An expression, made when it is first asked for: few rules meet a text."""
     return re.compile(body)
 
 

@@ -13,7 +13,7 @@ from builder.engine.constituents import GENERIC, THINGS, Constituent, Term, Unit
 from builder.engine.coordination import ListReader, make_listed_nouns_aspects
 from builder.engine.params import compile_pairs
 from builder.engine.rows import WordTable
-from builder.engine.symbols import ADJ, ADV, ASPECT, BLOCKED, BUT, DE, NOUN, PART, symbol_set
+from builder.engine.symbols import ADJ, ADV, ASPECT, BLOCKED, BUT, DE, NOUN, symbol_set
 from builder.language.lexicon.resources import Lexicon
 
 PRAISE = 7.5
@@ -21,7 +21,7 @@ PRAISE = 7.5
 _BEFORE_HEADS = frozenset(["noun", "verb", "adjective"])
 """Roles of morphemes that stand before the head of a name."""
 _TAIL_UNITS = symbol_set("NOUN PART")
-"""What the last character of a name may be read as."""
+"""What the last character of a name may be read as, and a stray one in front."""
 _PART_UNITS = symbol_set("VERB ADJ NOUN BLOCKED")
 """What a part from morphemes.tsv may be read as."""
 _LISTED = frozenset(["thing", "kind", "person", "other"])
@@ -77,11 +77,8 @@ class TermReader:
 
     def _ends_name(self, term: Term, item: Constituent) -> bool:
         """Whether a word belongs to the aspect it touches: the head of a composed name (麵, 湯, 鍋)."""
-        if not self._is_composed(term):
-            return False
-        if self._lexicon.morphemes.get(item.word) == "head":
-            return True
-        return item.symbol in _TAIL_UNITS and item.word in self._endings and self._is_stray(item.word)
+        tail = item.symbol in _TAIL_UNITS and item.word in self._endings and self._is_stray(item.word)
+        return self._is_composed(term) and (tail or self._lexicon.morphemes.get(item.word) == "head")
 
     def _is_stray(self, word: str) -> bool:
         """Whether a character that touches a name is likely a part of it (羊油拌麵 線)."""
@@ -97,10 +94,8 @@ class TermReader:
         thing = item.term.role in THINGS
         if before.symbol == BLOCKED and self._is_proper(before, item.term):
             return True
-        if before.symbol == NOUN:
-            return len(before.word) > 1 or (thing and self._is_stray(before.word))
-        if before.symbol == PART:
-            return thing and self._is_stray(before.word)
+        if before.symbol in _TAIL_UNITS:
+            return (before.symbol == NOUN and len(before.word) > 1) or (thing and self._is_stray(before.word))
         role = self._lexicon.morphemes.get(before.word, "")
         return thing and role in _BEFORE_HEADS and before.symbol in _PART_UNITS
 
@@ -113,9 +108,7 @@ class TermReader:
 
     def _names_a_kind(self, before: Constituent, item: Constituent, out: Units) -> bool:
         """甜菠菜, 濃厚雞白湯拉麵: a sensory word right before a thing, without a degree word, is part of its name."""
-        if before.end != item.start or item.term is None:
-            return False
-        if item.term.role not in THINGS or item.term.role in GENERIC:
+        if before.end != item.start or item.term is None or item.term.role not in THINGS - GENERIC:
             return False
         if before.symbol == ADJ and len(before.word) == 1:
             return True
@@ -153,9 +146,8 @@ class TermReader:
     def _is_head(self, clause: Units, i: int) -> bool:
         """商品 質素 很好: whether an unknown noun may be the head of the name before it, as an opinion follows."""
         item = clause[i]
-        if item.symbol != NOUN or len(item.word) < 2 or item.word in self._lexicon.general:
-            return False
-        if not item.word.isalpha() or item.word.isascii():
+        unknown = item.word not in self._lexicon.general and item.word.isalpha() and not item.word.isascii()
+        if item.symbol != NOUN or len(item.word) < 2 or not unknown:
             return False
         return next((other.phrase for other in clause[i + 1 :] if other.symbol != ADV), None) is not None
 
@@ -190,9 +182,8 @@ class TermReader:
 
     def _is_one_term(self, before: Constituent, item: Constituent) -> bool:
         """Whether two aspects that touch are one term rather than a list."""
-        if before.word in self._wholes or self._words.holds("HOUSES", item.word):
-            return True
-        return not self._are_separate(before.own_term.cls, item.own_term.cls)
+        one = before.word in self._wholes or self._words.holds("HOUSES", item.word)
+        return one or not self._are_separate(before.own_term.cls, item.own_term.cls)
 
     def _make_one(self, first: Constituent, last: Constituent, text: str, owner: Span | None) -> Constituent:
         lead = self._count_lead(first, last)
@@ -223,10 +214,8 @@ class TermReader:
 
 def _cut_to_head(item: Constituent, heads: Collection[str]) -> Constituent:
     """The aspect's head alone where the convention wants it so."""
-    if item.term is None or item.term.role in THINGS or item.term.role == "person":
-        return item
     head = next((item.word[i:] for i in range(1, len(item.word) - 1) if item.word[i:] in heads), None)
-    if head is None:
+    if item.term is None or item.term.role in THINGS or item.term.role == "person" or head is None:
         return item
     return item._replace(start=item.end - len(head), word=head, term=item.term._replace(owner=None, lead=0))
 

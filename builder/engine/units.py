@@ -233,9 +233,8 @@ class UnitReader:
 
     def _is_described(self, word: str, units: Units, i: int) -> bool:
         """Whether word i is what an opinion is about: a fault, or one of JUDGED, only before an opinion (腥味很重)."""
-        if self._lexicon.role(word) != "fault" and not self._words.holds("JUDGED", word):
-            return True
-        return next((unit.symbol for unit in units[i + 1 :] if unit.symbol not in _ADVERBIAL), "") == OPINION
+        behind = next((unit.symbol for unit in units[i + 1 :] if unit.symbol not in _ADVERBIAL), "")
+        return behind == OPINION or not (self._lexicon.role(word) == "fault" or self._words.holds("JUDGED", word))
 
 
 def lower_case(text: str) -> str:

@@ -268,9 +268,9 @@ def weigh(text: str, read: Read, triplet: Triplet, valued: Valued) -> Triplet | 
 
 def _names_too_much(read: Read, aspect: Element) -> bool:
     """Whether an aspect runs over an opinion or a word of no name: 划算漢堡 of 雞翅划算漢堡好吃, 但服務, 的口感."""
-    if "的" in (aspect.text[0], aspect.text[-1]):
-        return True
-    return any(item.symbol in NO_NAME and item.start < aspect.end and aspect.start < item.end for item in read.items)
+    return "的" in (aspect.text[0], aspect.text[-1]) or any(
+        item.symbol in NO_NAME and item.start < aspect.end and aspect.start < item.end for item in read.items
+    )
 
 
 def _judging(read: Read, opinion: Element) -> tuple[Constituent, Element, Element] | None:
