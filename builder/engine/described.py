@@ -342,28 +342,21 @@ class DescribedEngine:
         return [weigh(doc.text, read, triplet, lambda phrase, *_: classify(phrase)) for triplet in proposed]
 
     def _make_triplet(self, doc: Doc, words: DescribedWords, pair: PathPair) -> Triplet:
-        valence, reasons = classify(pair.opinion.own_phrase)
+        value, reasons = classify(pair.opinion.own_phrase)
         opinion, opinion_full = _make_opinion(doc.text, pair.opinion)
         aspect, owner = _make_aspect(doc.text, words, pair)
         first = CONJUNCTION if pair.conjunct_of else PATH
-        return Triplet(
-            aspect=aspect,
-            aspect_full=aspect,
-            opinion=opinion,
-            opinion_full=opinion_full,
-            polarity=polarity_of(valence),
-            valence=round(valence, 2),
-            owner=owner,
-            rules=(first, ATTRIBUTE) if pair.attributes else (first,),
-            reasons=replace(
-                reasons,
-                aspect=read_aspect(pair.aspect, self.aspects),
-                negators=tuple([doc.text[start:end] for start, end in pair.opinion.own_phrase.negators]),
-                pairing=pair.detail,
-                attributes=tuple([attribute.word for attribute in pair.attributes]),
-                path=pair.path or None,
-            ),
+        rules = (first, ATTRIBUTE) if pair.attributes else (first,)
+        reasons = replace(
+            reasons,
+            aspect=read_aspect(pair.aspect, self.aspects),
+            negators=tuple([doc.text[start:end] for start, end in pair.opinion.own_phrase.negators]),
+            pairing=pair.detail,
+            attributes=tuple([attribute.word for attribute in pair.attributes]),
+            path=pair.path or None,
         )
+        parts = aspect, aspect, opinion, opinion_full
+        return Triplet(*parts, polarity_of(value), round(value, 2), owner, rules=rules, reasons=reasons)
 
 
 def _number_sentences(doc: Doc) -> list[int]:

@@ -275,25 +275,19 @@ class Engine:
         first = find_full_start(scene.items, aspect, self._rules.words.entries["DETERMINERS"])
         start = aspect.start + term.lead
         aspect_full = make_element(doc.text, ((first, aspect.end),))
+        short = aspect_full if first == start else make_element(doc.text, ((start, aspect.end),))
         opinion, opinion_full = make_opinion(doc.text, scene.items, scene.at, self._rules.words, aspect)
         if self._rules.natural:
             opinion_full = cut_out(doc.text, opinion_full, (aspect.start, aspect.end))
-        return Triplet(
-            aspect=aspect_full if first == start else make_element(doc.text, ((start, aspect.end),)),
-            aspect_full=aspect_full,
-            opinion=opinion,
-            opinion_full=opinion_full,
-            polarity=polarity_of(value),
-            valence=round(value, 2),
-            owner=make_element(doc.text, (term.owner,)) if term.owner and term.owner[0] >= start else None,
-            rules=(rule,),
-            reasons=replace(
-                reasons,
-                aspect=read_aspect(aspect, self._lexicon.aspects),
-                negators=tuple([doc.text[start:end] for start, end in phrase.negators]),
-                pairing=pairing.detail,
-                candidates=candidates,
-                margin=margin,
-                path=None if steps is None else tuple(steps),
-            ),
+        owner = make_element(doc.text, (term.owner,)) if term.owner and term.owner[0] >= start else None
+        reasons = replace(
+            reasons,
+            aspect=read_aspect(aspect, self._lexicon.aspects),
+            negators=tuple([doc.text[start:end] for start, end in phrase.negators]),
+            pairing=pairing.detail,
+            candidates=candidates,
+            margin=margin,
+            path=None if steps is None else tuple(steps),
         )
+        parts = short, aspect_full, opinion, opinion_full
+        return Triplet(*parts, polarity_of(value), round(value, 2), owner, rules=(rule,), reasons=reasons)
