@@ -65,32 +65,24 @@ def change_lexicon(lexicon: Lexicon, rule: Rule, changes: VocabularyRule) -> Lex
     table, read_apart = WordTable(lexicon, {}), frozenset(changes.read_apart)
     unjudged, unnamed = table.add(changes.without_opinions), table.add(changes.without_aspects)
     no_opinions, no_aspects = _list_words(changes.without_opinions), _list_words(changes.without_aspects)
-    opinions = {
-        word: entry
-        for word, entry in lexicon.opinions.items()
-        if len(word) <= changes.longest_opinion
-        and not (changes.without_opinions and table.find(word, entry) & unjudged)
-    } | {
+    new = {
         word: OpinionEntry(word, f"{rule.name}.{valence}", float(valence), rule.where)
         for valence, words in changes.opinions.items()
         for word in words
     }
-    opinions = _leave_out(opinions, read_apart | no_opinions)
-    new = {word for words in changes.opinions.values() for word in words}
+    short = {word: entry for word, entry in lexicon.opinions.items() if len(word) <= changes.longest_opinion}
+    judging = {word: entry for word, entry in short.items() if not (table.find(word, entry) & unjudged)}
+    opinions = _leave_out(judging | new, read_apart | no_opinions)
     named = {word: AspectEntry(word, cls, rule.where) for cls, words in changes.aspects.items() for word in words}
-    kept = {
-        word: entry
-        for word, entry in lexicon.aspects.items()
-        if len(word) <= 2 or not (changes.without_aspects and table.find(word) & unnamed)
-    }
-    aspects = _leave_out(_leave_out(kept, new | read_apart) | named, no_aspects)
+    kept = {word: own for word, own in lexicon.aspects.items() if len(word) <= 2 or not (table.find(word) & unnamed)}
+    aspects = _leave_out(_leave_out(kept, new.keys() | read_apart) | named, no_aspects)
     # a hole is a hole: 調酒 must not fall apart into 調 and 酒, nor Q彈 into Q and 彈
     holes = {word for word in no_aspects if len(word) > 1 and word not in opinions and word not in lexicon.general}
     return replace(
         lexicon,
         opinions=MappingProxyType(opinions),
         aspects=MappingProxyType(aspects),
-        not_aspects=MappingProxyType(_leave_out(lexicon.not_aspects, new | named.keys())),
+        not_aspects=MappingProxyType(_leave_out(lexicon.not_aspects, new.keys() | named.keys())),
         degree=MappingProxyType(_leave_out(lexicon.degree, changes.without_degree)),
         irrealis=MappingProxyType(_leave_out(lexicon.irrealis, changes.without_irrealis)),
         general=MappingProxyType({**lexicon.general, **dict.fromkeys(no_opinions | holes, "X")}),

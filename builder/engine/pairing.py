@@ -176,7 +176,7 @@ class ThingOfAttribute:
 
     `foreign`: class of an attribute -> categories of opinions that do not describe it, both by prefix. The owner of an
     attribute (餐點份量) and the thing of the clause before (我點了拉麵，味道很濃也很好吃) only where the attribute has
-    an opinion of its own; of 整體 and the like never the latter.
+    an opinion of its own.
     """
 
     foreign: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -191,9 +191,8 @@ class ThingOfAttribute:
             return AspectChoice((owner,), f"owner of {attribute.word}")
         things = [item for item in named if is_thing(item)]
         if not things and described:  # 雞肉口感軟嫩香氣十足超愛: the owner of what stands first
-            things = [owner for item in named if (owner := _cut_to_owner(item, scene.doc.tokens))]
-        if not things and described and scene.topic and attribute.own_term.role != "overall":
-            things = [thing for thing in [scene.topic.thing] if thing]
+            owners = [owner for item in named if (owner := _cut_to_owner(item, scene.doc.tokens))]
+            things = owners or [thing for thing in [scene.topic and scene.topic.thing] if thing]
         return AspectChoice((things[-1],), f"thing before {attribute.word}") if things else None
 
 
