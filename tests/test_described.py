@@ -13,66 +13,59 @@ from reading import reader, written
 from builder import Extractor
 from builder.core.errors import ResourceError
 from builder.core.records import Token, Triplet
-from builder.engine import Doc, RuleEngine, make_engine
+from builder.engine import Doc, make_engine
 from builder.engine.constituents import Constituent, Phrase
 from builder.engine.described import (
-    DescribedLexicons,
+    DescribedEngine,
     DescribedWords,
     add_attributes,
     add_conjuncts,
-    choose_steps,
     classify,
     find_negators,
     pair_by_shortest_path,
     split_name,
 )
-from builder.engine.pairing import Tree
 from builder.language.lexicon.resources import OpinionEntry
 from builder.language.lexicon.rules import load_rules
 
 RULES = load_rules()
-DISHES = choose_steps(RULES)["described-aspects"]
 FIGURE = "炸醬麵相當好吃，醬的份量也很多，可惜店員卻令人失望。"
 """The sentence of Figures 4 and 5 in our own words: a dish, an attribute with 的, and a disappointment."""
 
 
 @cache
-def lexicons() -> DescribedLexicons:
-    return DescribedLexicons(reader().lexicon, DISHES)
-
-
-@cache
-def engine() -> RuleEngine:
-    return make_engine(reader().lexicon, RULES, "described")
+def engine() -> DescribedEngine:
+    return DescribedEngine(reader().lexicon, RULES)
 
 
 def extract(text: str) -> tuple[Triplet, ...]:
     return engine().extract(reader().docs([text])[0])
 
 
-def make_tree(words: str) -> tuple[str, Tree]:
+def make_tree(words: str) -> tuple[str, list[Token]]:
     """A text and its tokens from `word/POS/head/relation` parts."""
     text, tokens = "", []
     for part in words.split():
         word, pos, head, relation = part.split("/")
         tokens.append(Token(len(text), len(text) + len(word), pos, int(head), relation))
         text += word
-    return text, Tree(tokens)
+    return text, tokens
 
 
-def mention(text: str, tokens: Tree, word: str) -> Constituent:
-    start = text.index(word)
-    first = next(i for i, token in enumerate(tokens) if token.start == start)
-    last = next(i for i, token in enumerate(tokens) if token.end == start + len(word))
-    return tokens.make_item(text, range(first, last + 1))
+def mention(words: DescribedWords, word: str) -> Constituent:
+    start = words.text.index(word)
+    first = next(i for i, token in enumerate(words.tokens) if token.start == start)
+    last = next(i for i, token in enumerate(words.tokens) if token.end == start + len(word))
+    return words.make_item(range(first, last + 1))
 
 
-def make_words(text: str, tokens: Tree, opinions: Sequence[str], aspects: Sequence[str]) -> DescribedWords:
-    said, things = ([mention(text, tokens, word) for word in words] for words in (opinions, aspects))
-    return DescribedWords(text, tokens, said, things)
+def make_words(text: str, tokens: list[Token], opinions: Sequence[str], aspects: Sequence[str]) -> DescribedWords:
+    words = DescribedWords(text, tokens)
+    words.opinions, words.aspects = ([mention(words, word) for word in own] for own in (opinions, aspects))
+    return words
 
 
-def pairs_of(text: str, tokens: Tree, opinions: Sequence[str], aspects: Sequence[str]) -> list[str]:
+def pairs_of(text: str, tokens: list[Token], opinions: Sequence[str], aspects: Sequence[str]) -> list[str]:
     pairs = pair_by_shortest_path(make_words(text, tokens, opinions, aspects), [0] * len(tokens))
     return [f"{pair.aspect.word} {pair.opinion.word} {' '.join(pair.path)}" for pair in pairs]
 
@@ -96,7 +89,7 @@ def test_a_coordination_over_marks_and_conjunctions_shares_the_opinion() -> None
 
 def test_all_words_of_a_category_have_one_valence() -> None:
     valences: dict[str, set[float]] = {}
-    for entry in lexicons().opinions.values():
+    for entry in engine().opinions.values():
         valences.setdefault(entry.category, set()).add(entry.valence)
     assert len(valences) > 50
     assert all(len(values) == 1 for values in valences.values())
@@ -104,18 +97,18 @@ def test_all_words_of_a_category_have_one_valence() -> None:
 
 def test_words_that_only_a_context_values_are_no_opinions_here() -> None:
     assert "重" in reader().lexicon.opinions
-    assert "重" not in lexicons().opinions
+    assert "重" not in engine().opinions
 
 
 def test_an_adverb_is_no_opinion_though_the_lexicon_has_the_word() -> None:
     text, tokens = make_tree("湯/NOUN/2/nsubj 特別/ADV/2/advmod 好喝/ADJ/-1/root")
-    assert "特別" in lexicons().opinions
-    assert [word.word for word in lexicons().read(text, tokens).opinions] == ["好喝"]
+    assert "特別" in engine().opinions
+    assert [word.word for word in engine().read(text, tokens).opinions] == ["好喝"]
 
 
 def test_an_entry_of_several_words_is_one_opinion_whose_node_leads_out_of_it() -> None:
     text, tokens = make_tree("服務/NOUN/2/nsubj 令人/VERB/2/cop 失望/ADJ/-1/root")
-    (opinion,) = lexicons().read(text, tokens).opinions
+    (opinion,) = engine().read(text, tokens).opinions
     assert (opinion.word, opinion.last) == ("令人失望", 2)
 
 
@@ -126,21 +119,21 @@ def test_the_parts_of_a_segmented_dish_name_are_aspects_too() -> None:
     lexicon = reader().lexicon
     assert split_name("豚骨拉麵", lexicon) == ("豚骨", "拉麵")
     assert "豚骨" not in lexicon.aspects
-    assert lexicons().aspects["豚骨"].cls.startswith("food")
+    assert engine().aspects["豚骨"].cls.startswith("food")
 
 
 def test_how_a_dish_is_cooked_is_no_aspect() -> None:
     lexicon = reader().lexicon
     assert lexicon.morphemes["紅燒"] == "verb"
-    assert "紅燒" not in lexicons().aspects
+    assert "紅燒" not in engine().aspects
 
 
 def test_a_word_of_both_lexicons_is_an_aspect_where_it_is_a_noun() -> None:
     word = "特色"
-    assert word in lexicons().opinions and word in lexicons().aspects
+    assert word in engine().opinions and word in engine().aspects
     for pos, opinions, aspects in (("NOUN", [], [word]), ("ADJ", [word], [])):
         text, tokens = make_tree(f"{word}/{pos}/-1/root")
-        words = lexicons().read(text, tokens)
+        words = engine().read(text, tokens)
         assert [found.word for found in words.opinions] == opinions
         assert [found.word for found in words.aspects] == aspects
 
@@ -189,9 +182,9 @@ def test_a_wide_tree_is_paired_in_time() -> None:
     size = 10_000
     tokens = [Token(i, i + 1, "ADJ", 0 if i else -1, "conj") for i in range(size + 2)]
     tokens.append(Token(size + 2, size + 3, "NOUN", size + 1, "nsubj"))
-    text, tree = "好" * (size + 2) + "麵", Tree(tokens)
-    opinions = [tree.make_item(text, range(i, i + 1)) for i in range(1, size + 1)]
-    words = DescribedWords(text, tree, opinions, [tree.make_item(text, range(size + 2, size + 3))])
+    words = DescribedWords("好" * (size + 2) + "麵", tokens)
+    words.opinions = [words.make_item(range(i, i + 1)) for i in range(1, size + 1)]
+    words.aspects = [words.make_item(range(size + 2, size + 3))]
     begun = time.process_time()
     pairs = pair_by_shortest_path(words, [0] * len(tokens))
     assert time.process_time() - begun < 5
@@ -233,7 +226,8 @@ def test_an_aspect_with_its_attribute_is_written_as_the_paper_writes_it() -> Non
 
 def test_neighbours_are_the_heads_and_dependents_outside_the_word() -> None:
     text, tokens = make_tree("服務/NOUN/2/nsubj 令人/VERB/2/cop 失望/ADJ/4/dep 的/PART/2/mark 店/NOUN/-1/root")
-    found = list(tokens.find_neighbours(mention(text, tokens, "令人失望")))
+    words = DescribedWords(text, tokens)
+    found = list(words.find_neighbours(mention(words, "令人失望")))
     assert found == [(0, "nsubj"), (3, "mark"), (4, "dep")]
 
 
@@ -263,7 +257,7 @@ def test_a_neg_arc_or_a_neighbouring_negator_negates(tree: str, count: int) -> N
     text, tokens = make_tree(tree)
     last = len(tokens) - 1
     words = make_words(text, tokens, [text[tokens[last].start :]], [])
-    assert len(find_negators(text, tokens, words.opinions[0], reader().lexicon)) == count
+    assert len(find_negators(words, words.opinions[0], reader().lexicon)) == count
 
 
 # ---- the whole

@@ -276,8 +276,8 @@ def test_aspects_of_the_user_are_named_where_they_stand_in_a_text(built: Build, 
 
 
 def test_extract_reads_with_the_backend_and_the_convention_of_the_build(built: Build, tmp_path: Path) -> None:
-    from builder.engine.reader import RuleSystem
     from builder.pipeline.extraction import build_settings, open_system
+    from builder.pipeline.rule_system import RuleSystem
 
     assert build_settings(tmp_path) == Config()
     with db.writing(built.workdir) as connection:

@@ -331,11 +331,6 @@ def test_a_rule_of_unknown_kind_is_refused_with_the_known_ones(lexicon: Lexicon)
     assert "pair-pattern" in message
 
 
-def test_a_kind_that_is_gone_says_what_took_its_place(lexicon: Lexicon) -> None:
-    message = refused(lexicon, *RULES, replace(one_of("pair-path"), name="mine", kind="block", where="mine.toml"))
-    assert message == "mine.toml: rule 'mine': unknown kind 'block'; write a rule of kind refuse"
-
-
 def test_of_several_rules_of_a_kind_the_lists_count_in_a_row_and_else_the_first_value(lexicon: Lexicon) -> None:
     more = replace(one_of("term"), name="more", params=MappingProxyType({"codes": "x", "leading": ["food drink"]}))
     terms = Engine(lexicon, (*RULES, more, replace(more, name="others")))._rules.terms.rule
@@ -395,36 +390,6 @@ def test_a_class_of_several_rules_has_the_words_of_all(lexicon: Lexicon) -> None
     assert Engine(lexicon, rules)._rules.words.entries["STANCE"] == ("應該", "看起來")
 
 
-def test_a_list_that_is_a_class_of_words_is_told_where_it_belongs(lexicon: Lexicon) -> None:
-    rule = replace(one_of("words"), name="mine", params=MappingProxyType({"stance": ["應該"]}))
-    assert refused(lexicon, rule).endswith("write the list as STANCE in `words` of a rule of kind words")
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "answer"),
-    [
-        ("needs", "NOUN", "write the unit that it needs into the pattern"),
-        ("least", 3, "write the aspects into the pattern: TARGET .* ASPECT .* ASPECT .* CURRENT"),
-    ],
-)
-def test_a_parameter_that_a_kind_had_says_what_to_write_instead(
-    lexicon: Lexicon, key: str, value: object, answer: str
-) -> None:
-    error = refused(lexicon, with_params(one_of("pair-pattern"), **{key: value}))
-    assert error.endswith(f"unknown parameter {key!r}; {answer}")
-    error = refused(lexicon, with_params(one_of("pair-path"), **{key: value}))
-    assert f"unknown parameter {key!r}; parameters of kind 'pair-path': " in error, "this kind never had it"
-
-
-def test_needs_of_a_predicate_which_older_drafts_wrote_change_nothing(lexicon: Lexicon) -> None:
-    rule = one_of("predicate")
-    drafted = with_params(rule, needs=["DONE"])
-    engine = Engine(lexicon, [drafted if own is rule else own for own in RULES])
-    docs = reader().docs([example.text for example in rule.examples])
-    made = [engine.extract(doc) for doc in docs]
-    assert any(made) and made == [reader().engine.extract(doc) for doc in docs]
-
-
 def test_a_parameter_that_no_rule_may_lack_is_asked_for(lexicon: Lexicon) -> None:
     rule = one_of("pair-path")
     params = {key: value for key, value in rule.params.items() if key != "longest"}
@@ -451,11 +416,6 @@ blockers = ["NOUN"]
             "wholse = []",
             '["taste"]',
             "mine.toml:7: rule 'mine': unknown parameter 'wholse'; parameters of kind 'pair-carry': ",
-        ),
-        (
-            "amounts = []",
-            '["taste"]',
-            "mine.toml:7: rule 'mine': unknown parameter 'amounts'; write the list as ADDED in `words` of a rule ",
         ),
         ("named = 1", '["taste"]', "mine.toml:7: rule 'mine': named is not true or false"),
         ("", "3", "mine.toml:9: rule 'mine': foreign is not a table of lists of strings"),

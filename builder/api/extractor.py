@@ -68,7 +68,7 @@ class Extractor:
         source: Literal["rules", "E"] = "rules",
     ) -> None:
         with uncollected():
-            from builder.engine.reader import RuleSystem
+            from builder.pipeline.rule_system import RuleSystem
 
             recipe = _make_recipe(convention, (lexicons, rules, domain), backend, models, device)
             if source not in ("rules", "E"):

@@ -25,12 +25,11 @@ from builder.engine.functions import load_functions
 from builder.engine.matching import DenialRule, Matcher, PredicateRule, Predicates, ReadingRule, RefusalRule, WordsRule
 from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import JoinRule, PhraseReader
-from builder.engine.polarity import ValenceRule
 from builder.engine.rows import Classes, WordTable, check_classes, find_mark
 from builder.engine.symbols import SYMBOLS
 from builder.engine.terms import TermReader, TermRule
 from builder.engine.units import UnitReader
-from builder.engine.weighing import ExceptionRule, compile_exceptions
+from builder.engine.weighing import ExceptionRule, ValenceRule, compile_exceptions
 from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
 from builder.language.lexicon.rules import FUNCTION, Rule
 
@@ -66,32 +65,24 @@ def change_lexicon(lexicon: Lexicon, rule: Rule, changes: VocabularyRule) -> Lex
     table, read_apart = WordTable(lexicon, {}), frozenset(changes.read_apart)
     unjudged, unnamed = table.add(changes.without_opinions), table.add(changes.without_aspects)
     no_opinions, no_aspects = _list_words(changes.without_opinions), _list_words(changes.without_aspects)
-    opinions = {
-        word: entry
-        for word, entry in lexicon.opinions.items()
-        if len(word) <= changes.longest_opinion
-        and not (changes.without_opinions and table.find(word, entry) & unjudged)
-    } | {
+    new = {
         word: OpinionEntry(word, f"{rule.name}.{valence}", float(valence), rule.where)
         for valence, words in changes.opinions.items()
         for word in words
     }
-    opinions = _leave_out(opinions, read_apart | no_opinions)
-    new = {word for words in changes.opinions.values() for word in words}
+    short = {word: entry for word, entry in lexicon.opinions.items() if len(word) <= changes.longest_opinion}
+    judging = {word: entry for word, entry in short.items() if not (table.find(word, entry) & unjudged)}
+    opinions = _leave_out(judging | new, read_apart | no_opinions)
     named = {word: AspectEntry(word, cls, rule.where) for cls, words in changes.aspects.items() for word in words}
-    kept = {
-        word: entry
-        for word, entry in lexicon.aspects.items()
-        if len(word) <= 2 or not (changes.without_aspects and table.find(word) & unnamed)
-    }
-    aspects = _leave_out(_leave_out(kept, new | read_apart) | named, no_aspects)
+    kept = {word: own for word, own in lexicon.aspects.items() if len(word) <= 2 or not (table.find(word) & unnamed)}
+    aspects = _leave_out(_leave_out(kept, new.keys() | read_apart) | named, no_aspects)
     # a hole is a hole: 調酒 must not fall apart into 調 and 酒, nor Q彈 into Q and 彈
     holes = {word for word in no_aspects if len(word) > 1 and word not in opinions and word not in lexicon.general}
     return replace(
         lexicon,
         opinions=MappingProxyType(opinions),
         aspects=MappingProxyType(aspects),
-        not_aspects=MappingProxyType(_leave_out(lexicon.not_aspects, new | named.keys())),
+        not_aspects=MappingProxyType(_leave_out(lexicon.not_aspects, new.keys() | named.keys())),
         degree=MappingProxyType(_leave_out(lexicon.degree, changes.without_degree)),
         irrealis=MappingProxyType(_leave_out(lexicon.irrealis, changes.without_irrealis)),
         general=MappingProxyType({**lexicon.general, **dict.fromkeys(no_opinions | holes, "X")}),
@@ -113,9 +104,7 @@ def _leave_out(table: Mapping[str, Entry], words: Collection[str]) -> dict[str, 
 
 @dataclass(frozen=True, slots=True)
 class CompatibleRule:
-    """`classes`: prefix of opinion categories -> prefixes of the aspect classes that they describe; the longest prefix
-    of a category counts.
-    """
+    """`classes`: prefix of opinion categories, the longest of which counts -> those of the classes they describe."""
 
     classes: Mapping[str, tuple[str, ...]]
 
@@ -141,36 +130,12 @@ DECLARED: Mapping[str, type] = {
 """Kind of a rule -> its parameters."""
 
 
-GONE = {
-    "adding": "its kind is words now, with the classes ADDING and ADDED",
-    "address": "addresses of the web are no part of a text; leave the rule out",
-    "block": "write a rule of kind refuse",
-    "denial": "its kind is valence now",
-    "deny-afar": "its kind is deny now, with `afar = true`",
-    "deny-opinion": "its kind is deny now",
-    "excess": "its kind is valence now",
-    "extent": "its kind is words now, with a class for each list, such as STANCE",
-    "function-words": "its kind is words now, with `units` and the classes JUDGED, PRAISING and PASSING",
-    "list": "its kind is words now, with the classes GATHERING, PARTED, ABOVE_ALL and POINTING",
-    "name": "its kind is term now, with a class of words for each list, such as LOOSE",
-    "pair-kind": "its clauses are read without it; leave the rule out",
-    "pair-noun": "its kind is pair-pattern now, with TARGET_NOUN in place of TARGET",
-    "pair-with": "its kind is pair-pattern now",
-    "question": "its kind is words now, with the classes QUESTION and ASKING",
-    "refuse-aspect": "its kind is refuse now",
-    "refuse-opinion": "its kind is refuse now",
-    "unstate-opinion": "its kind is refuse now, with `paired = true`",
-}
-"""Kinds of rules that are gone -> what took their place."""
-
-
 def check_rules(rules: Sequence[Rule]) -> list[tuple[Rule, object]]:
     """The rules with their parameters. ResourceError names one that cannot run, of whatever convention."""
     out = list[tuple[Rule, object]]()
     for rule in rules:
         if rule.kind not in DECLARED:
-            fix = GONE.get(rule.kind, "known: " + ", ".join(sorted(DECLARED)))
-            raise rule.fault("", f"unknown kind {rule.kind!r}", fix)
+            raise rule.fault("", f"unknown kind {rule.kind!r}", "known: " + ", ".join(sorted(DECLARED)))
         out.append((rule, read_params(rule, DECLARED[rule.kind])))
         if rule.kind == FUNCTION and not rule.code:
             raise rule.fault("", "it has no function", "write a function of Python into a domain pack")
@@ -200,9 +165,7 @@ class Compiled:
     """The rules of a convention by what they do, and its lexicon."""
 
     def __init__(self, lexicon: Lexicon, rules: Sequence[Rule], convention: Convention) -> None:
-        """ResourceError names the rule, in whatever convention, that is of no known kind or has a parameter that is
-        unknown, missing or of the wrong type.
-        """
+        """ResourceError names a rule, of whatever convention, that cannot run."""
         chosen = _Selection(pair for pair in check_rules(rules) if in_force(pair[0], convention))
         self.natural = convention == "natural"
         join, term = chosen.unite(JoinRule), chosen.unite(TermRule)
@@ -249,9 +212,7 @@ class Compiled:
 
 
 def _gather_words(rules: Sequence[tuple[Rule, WordsRule]]) -> tuple[Classes, Classes]:
-    """The words of each class, and of each unit, in all rules. ResourceError with the line where a class has the name
-    of a unit, a word is empty, or there is no such unit.
-    """
+    """The words of each class, and of each unit, in all rules. ResourceError on a name or word that cannot be."""
     classes, units = dict[str, tuple[str, ...]](), dict[str, tuple[str, ...]]()
     for rule, own in rules:
         check_classes(rule, own.words)

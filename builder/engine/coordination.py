@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from builder.engine.constituents import ATTRIBUTES, THINGS, Aspects, Constituent, Term, Topic, Units, is_kind, is_thing
 from builder.engine.rows import WordTable
-from builder.engine.symbols import ADV, ASPECT, DE, DEG, JOINERS, NEG, NOUN, symbol_set
+from builder.engine.symbols import ADV, ASPECT, DEG, JOINERS, NEG, NOUN, symbol_set
 
 _LONGEST_LIST = 40
 """Aspects that a list over several clauses holds at most."""
@@ -22,8 +22,6 @@ _ENDING = symbol_set("PART CONJ ADV OPINION")
 """Behind an opinion that ends its clause, alone or with others (好吃 且 超值)."""
 _NAMES = symbol_set("ASPECT CONJ LIST NUM NOUN BLOCKED PRON PART DE COP")
 """Units of a clause that names things and says nothing of them."""
-_REACH = 4
-"""Units before an aspect among which the word that adds it stands (加 了 一 顆 梅子)."""
 _LISTING = symbol_set("ASPECT LIST CONJ")
 """Units of a clause that is a list."""
 _LEAST = 2
@@ -32,13 +30,10 @@ _LEAST = 2
 
 def make_listed_nouns_aspects(clause: list[Constituent]) -> list[Constituent]:
     """The clause, changed in place: a noun that a list comma or conjunction joins to an aspect becomes one."""
-    for i in range(1, len(clause) - 1):
-        if clause[i].symbol in JOINERS:
-            left, right = clause[i - 1], clause[i + 1]
-            if left.symbol == ASPECT and right.symbol == NOUN and len(right.word) > 1:
-                clause[i + 1] = right._replace(symbol=ASPECT, term=Term(""))
-            elif right.symbol == ASPECT and left.symbol == NOUN and len(left.word) > 1:
-                clause[i - 1] = left._replace(symbol=ASPECT, term=Term(""))
+    for i in (i for i in range(1, len(clause) - 1) if clause[i].symbol in JOINERS):
+        for aspect, noun in ((i - 1, i + 1), (i + 1, i - 1)):
+            if clause[aspect].symbol == ASPECT and clause[noun].symbol == NOUN and len(clause[noun].word) > 1:
+                clause[noun] = clause[noun]._replace(symbol=ASPECT, term=Term(""))
     return clause
 
 
@@ -71,8 +66,6 @@ class ListReader:
         first = next((i for i, item in enumerate(clause) if item.term is not None), None)
         last = -1 if first is None else self._find_coordination(clause, first)[-1]
         ours = first is None or clause[first] in aspects
-        if first and self._words.holds("POINTING", clause[first - 1].word):
-            return ()
         goes_on = ours and _can_be_listed(begun, aspects) and self._is_gathered(clause, last, over_commas=True)
         return begun if goes_on else ()
 
@@ -82,18 +75,15 @@ class ListReader:
 
         尤其是湯很好喝 and 尤其是晚上 name none: a clause with a predicate of its own, or no thing in it.
         """
-        if not behind or not self._words.holds("ABOVE_ALL", behind[0].word):
-            return ()
-        if any(item.symbol not in _ENDING for item in clause[at + 1 :]):
-            return ()
-        if not all(item.symbol in _NAMES for item in behind[1:]):
+        names = (
+            behind and self._words.holds("ABOVE_ALL", behind[0].word) and all(i.symbol in _NAMES for i in behind[1:])
+        )
+        if not names or any(item.symbol not in _ENDING for item in clause[at + 1 :]):
             return ()
         return tuple([item for item in behind if item.term is not None and item.term.role in THINGS])
 
     def resume_list(self, clause: Units, topic: Topic | None, begun: Aspects) -> Topic | None:
-        """餐點，服務，環境，都滿分: the topic of a clause that opens with a word that gathers, over adverbs (真的 都),
-        is the list before it.
-        """
+        """服務，環境，真的都滿分: the topic of a clause that opens with a word that gathers is the list before it."""
         if topic is None or len(begun) < _LEAST or not self._is_gathered(clause, -1, over_commas=True):
             return topic
         return topic._replace(aspects=(begun[-1], *begun[:-1]), is_list=True)
@@ -124,8 +114,6 @@ class ListReader:
             return topic and topic._replace(is_list=False)
         if topic and not named and not label and len(topic.aspects) > 1 and paired[-1] in topic.aspects:
             return topic._replace(named=False, is_list=False)
-        if topic and named and self._only_adds(clause, named, topic):
-            return topic
         if topic and named and not paired:  # 沒有 太多 香料, 不 適合 煮 湯
             opening = (item for item in clause if item.end <= named[0].start)
             if any(item.symbol == NEG or (item.phrase is not None and item.phrase.negators) for item in opening):
@@ -139,21 +127,6 @@ class ListReader:
         things = [item for item in named if item.start < last.start and is_thing(item)]
         before = topic and topic.thing
         return Topic(aspects, not paired, things[-1] if things else before, is_list, label)
-
-    def _only_adds(self, clause: Units, named: Units, topic: Topic) -> bool:
-        """牛肉湯來了，裡面加了薑絲: whether a clause only names what goes into the thing that was named before it, and
-        at most tells how much of it there is (包了滿滿的豆芽).
-        """
-        about, first = topic.aspects[-1], named[0]
-        if about.own_term.role not in THINGS or first.own_term.role not in THINGS:
-            return False
-        if any(item.phrase and not self._words.holds("ADDED", item.word, item.entry) for item in clause):
-            return False
-        at = next(i for i, item in enumerate(clause) if item is first)
-        before = clause[max(0, at - _REACH) : at]
-        if any(item.symbol == DE and (not i or before[i - 1].phrase is None) for i, item in enumerate(before)):
-            return False
-        return any(self._words.holds("ADDING", item.word) for item in before)
 
     def _find_subject(self, clause: Units, named: Units) -> Constituent:
         """The aspect that a clause which judges nothing is about: 豬排飯 of 豬排飯有高麗菜, else the last."""
@@ -189,9 +162,7 @@ class ListReader:
         return 1 if touches and self.are_gathered(clause, i) else 0
 
     def are_gathered(self, clause: Units, i: int) -> bool:
-        """餐點服務都好, 餐點服務也都好: whether behind the run of aspects that touch, of which i is one, stands a word
-        that gathers them.
-        """
+        """餐點服務也都好: whether a word that gathers stands behind the run of aspects that touch, with i in it."""
         while i + 1 < len(clause) and clause[i + 1].symbol == ASPECT and clause[i + 1].start == clause[i].end:
             i += 1
         return self._is_gathered(clause, i)

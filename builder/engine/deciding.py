@@ -220,8 +220,6 @@ _MANY = 3
 """Aspects between a candidate and the opinion are counted so far."""
 _MOST = 40
 """Candidates that are weighed: the nearest ones, so that a text that names hundreds without a mark costs no more."""
-
-
 _SHOWN = 5
 """Candidates that the reasons of a triplet name at most, "none" among them."""
 
@@ -270,10 +268,8 @@ def _keep_nearest(candidates: list[AspectCandidate], at: int, proposed: Constitu
     """The candidates nearest to a place, and what a rule proposes."""
     if len(candidates) <= _MOST:
         return candidates
-    distances = [abs(candidate.aspect.start - at) for candidate in candidates]
-    farthest = sorted(distances)[_MOST]
-    nearby = zip(candidates, distances, strict=True)
-    return [item for item, distance in nearby if distance < farthest or item.aspect is proposed]
+    farthest = sorted(abs(candidate.aspect.start - at) for candidate in candidates)[_MOST]
+    return [item for item in candidates if abs(item.aspect.start - at) < farthest or item.aspect is proposed]
 
 
 def _describe_place(candidate: AspectCandidate, described: Collection[int]) -> list[str]:

@@ -7,22 +7,21 @@ in the tree turn their polarity (3.2.4). The `last` token of a constituent is th
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import NamedTuple
 
 from builder.core.errors import ResourceError
-from builder.core.records import Element, Reasons, Triplet, polarity_of
+from builder.core.records import Element, Reasons, Token, Triplet, polarity_of
 from builder.engine.constituents import Aspects, Constituent, Doc, Phrase, Term, Units
 from builder.engine.matching import Refusal
-from builder.engine.pairing import DEEPEST, Tree, dependency_path, measure_gap
+from builder.engine.pairing import dependency_path, measure_gap
 from builder.engine.params import in_force, read_params
-from builder.engine.polarity import CONTEXT_ONLY, read_aspect, read_opinion
-from builder.engine.symbols import ASPECT, NOUN, OPINION, SYMBOL_OF_TAG
+from builder.engine.symbols import ASPECT, NOUN, OPINION, OTHER, SYMBOL_OF_TAG
 from builder.engine.units import MAX_WORD, cut_into_fewest, lower_case
-from builder.engine.weighing import Read, make_core, make_element, weigh
+from builder.engine.weighing import CONTEXT_ONLY, Read, make_core, make_element, read_aspect, read_opinion, weigh
 from builder.language.lexicon.resources import AspectEntry, Lexicon
 from builder.language.lexicon.rules import Rule
 
@@ -68,82 +67,50 @@ _SHORTEST = 2
 
 
 class DescribedWords:
-    """What the lexicons find in a text in lower case, in text order."""
+    """The words of a text in lower case with their tree, and what the lexicons find among them, in text order."""
 
-    def __init__(self, text: str, tokens: Tree, opinions: Units, aspects: Units) -> None:
+    def __init__(self, text: str, tokens: Sequence[Token], opinions: Units = (), aspects: Units = ()) -> None:
         self.text, self.tokens, self.opinions, self.aspects = text, tokens, opinions, aspects
-        self._aspect_at = {token: item for item in aspects for token in tokens.find_tokens(item)}
-        self._judging = {token for item in opinions for token in tokens.find_tokens(item)}
+        self._starts = [token.start for token in tokens]
+        self.children: list[list[int]] = [[] for _ in tokens]
+        """For each token those that depend on it, in text order."""
+        for number, token in enumerate(tokens):
+            if token.head >= 0:
+                self.children[token.head].append(number)
 
-    def name_token(self, token: int) -> Constituent:
-        """The aspect that a token belongs to, or the token as one that no lexicon holds."""
-        return self._aspect_at.get(token) or self.tokens.make_item(self.text, range(token, token + 1))
+    def make_item(self, run: range) -> Constituent:
+        """The word of some tokens. Its `last` one stands for it in the tree: the last whose head lies outside."""
+        start, end = self.tokens[run[0]].start, self.tokens[run[-1]].end
+        node = next((token for token in reversed(run[1:]) if self.tokens[token].head not in run), run[0])
+        return Constituent(start, end, OTHER, self.text[start:end], node)
 
-    def find_nouns(self, aspect: Constituent) -> Iterator[tuple[int, str]]:
-        """The neighbours of an aspect that are nouns and no opinions, each with the relation of the arc between."""
-        for token, relation in self.tokens.find_neighbours(aspect):
-            if token not in self._judging and SYMBOL_OF_TAG.get(self.tokens[token].pos) == NOUN:
-                yield token, relation
+    def find_tokens(self, item: Constituent) -> range:
+        """The tokens of a word."""
+        return range(bisect_left(self._starts, item.start), bisect_left(self._starts, item.end))
 
+    def find_neighbours(self, item: Constituent) -> Iterator[tuple[int, str]]:
+        """The tokens next to a word in the tree, in text order, each with the relation of the arc between."""
+        inside, head = self.find_tokens(item), self.tokens[item.last].head
+        neighbours = {head, *(child for token in inside for child in self.children[token])}
+        for number in sorted(neighbours.difference(inside, (-1,))):
+            yield number, self.tokens[item.last if number == head else number].rel
 
-class DescribedLexicons:
-    """The two lexicons of the described system; `step`: that of aspects.
+    def find_nouns(self, aspect: Constituent) -> Iterator[tuple[int, str, Constituent]]:
+        """The neighbours of an aspect that are nouns and no opinions, with their relations and their words."""
+        for token, relation in self.find_neighbours(aspect):
+            if self._find_among(self.opinions, token) is None and SYMBOL_OF_TAG.get(self.tokens[token].pos) == NOUN:
+                own = self._find_among(self.aspects, token)
+                yield token, relation, own or self.make_item(range(token, token + 1))
 
-    All words of a semantic category have the valence of the category (section 3.2.1). Words without a valence of their
-    own (重, 近) are left out: the section knows no context. The parts of segmented names are aspects too (3.2.2).
-    """
+    def find_mark(self, dependent: int) -> Token | None:
+        """The 的 of a dependent, if it has one."""
+        behind = [self.tokens[i] for i in self.children[dependent] if i > dependent]
+        return next((token for token in behind if token.rel in _MARKS), None)
 
-    def __init__(self, lexicon: Lexicon, step: StepRule) -> None:
-        self._lexicon = lexicon
-        self.opinions = {word: own for word, own in lexicon.opinions.items() if own.category != CONTEXT_ONLY}
-        self.aspects = dict(lexicon.aspects)
-        for name, entry in lexicon.aspects.items():
-            for part in split_name(name, lexicon) if entry.cls.startswith(step.dishes) else ():
-                self.aspects.setdefault(part, AspectEntry(part, entry.cls, entry.where))
-        self._composed = frozenset(word for word, entry in self.aspects.items() if entry.cls.startswith(step.composed))
-        self._longest = min(max(map(len, (*self.opinions, *self.aspects)), default=1), MAX_WORD)
-
-    def read(self, text: str, tokens: Tree) -> DescribedWords:
-        """The segmented words that match an entry, an opinion with its negators. A word of both lexicons is an opinion
-        where it is no noun.
-        """
-        opinions = [
-            item._replace(symbol=OPINION, phrase=self._make_phrase(text, tokens, item))
-            for item in self._match(text, tokens, self.opinions)
-            if tokens[item.last].pos not in _FUNCTION_TAGS
-            and not (item.word in self.aspects and SYMBOL_OF_TAG.get(tokens[item.last].pos) == NOUN)
-        ]
-        taken = {token for item in opinions for token in tokens.find_tokens(item)}
-        aspects = [
-            item._replace(symbol=ASPECT, term=Term(self.aspects[item.word].cls))
-            for item in self._match(text, tokens, self.aspects, taken)
-        ]
-        return DescribedWords(text, tokens, opinions, aspects)
-
-    def _make_phrase(self, text: str, tokens: Tree, opinion: Constituent) -> Phrase:
-        """An opinion with its negators; what `kinds` holds of these is their relation."""
-        negators = find_negators(text, tokens, opinion, self._lexicon)
-        spans = tuple([(tokens[number].start, tokens[number].end) for number, _ in negators])
-        core = opinion.start, opinion.end
-        return Phrase(core, self.opinions[opinion.word], spans, tuple([relation for _, relation in negators]))
-
-    def _match(
-        self, text: str, tokens: Tree, entries: Mapping[str, object], taken: Container[int] = ()
-    ) -> Iterator[Constituent]:
-        """The longest entries over the edges of words, from the left: an entry of several words (令人 失望) is one."""
-        i = 0
-        while i < len(tokens):
-            stop, j = i, i
-            while j < len(tokens) and j not in taken and tokens[j].end - tokens[i].start <= self._longest:
-                if j > i and tokens[j].start != tokens[j - 1].end:
-                    break
-                word = text[tokens[i].start : tokens[j].end]
-                if word in entries and (j == i or word not in self._composed):
-                    stop = j + 1
-                j += 1
-            if stop > i:
-                yield tokens.make_item(text, range(i, stop))
-            i = max(i + 1, stop)
+    def _find_among(self, words: Units, token: int) -> Constituent | None:
+        """The word that a token belongs to."""
+        at = bisect_right(words, self.tokens[token].start, key=attrgetter("start")) - 1
+        return words[at] if at >= 0 and self.tokens[token].start < words[at].end else None
 
 
 def split_name(name: str, lexicon: Lexicon) -> tuple[str, ...]:
@@ -194,9 +161,8 @@ class PathPair(NamedTuple):
 def pair_by_shortest_path(words: DescribedWords, sentence_of: Sequence[int]) -> list[PathPair]:
     """Shortest path (section 3.2.3): each opinion with the aspect of its sentence that is closest in the tree.
 
-    At most `_NEAREST` aspects on either side are looked at, and `DEEPEST` arcs up from each end. Of two that are as
-    close in the tree, the one fewer characters away counts, then the first. An opinion in a tree without any aspect has
-    none.
+    At most `_NEAREST` aspects on either side are looked at. Of two that are as close in the tree, the one fewer
+    characters away counts, then the first. An opinion in a tree without any aspect has none.
     """
     aspects_of: dict[int, list[Constituent]] = {}
     for aspect in words.aspects:
@@ -206,7 +172,7 @@ def pair_by_shortest_path(words: DescribedWords, sentence_of: Sequence[int]) -> 
         aspects = aspects_of.get(sentence_of[opinion.last], [])
         at = bisect_left(aspects, opinion.start, key=attrgetter("start"))
         around = aspects[max(0, at - _NEAREST) : at + _NEAREST]
-        ways = [(dependency_path(words.tokens, aspect.last, opinion.last, DEEPEST), aspect) for aspect in around]
+        ways = [(dependency_path(words.tokens, aspect.last, opinion.last), aspect) for aspect in around]
         paths = [(len(path), measure_gap(opinion, aspect), aspect, path) for path, aspect in ways if path is not None]
         if paths:
             length, _, aspect, path = min(paths)
@@ -224,8 +190,7 @@ def add_conjuncts(pairs: Sequence[PathPair], words: DescribedWords) -> list[Path
     out = list(pairs)
     known = {(pair.aspect.last, pair.opinion.last) for pair in pairs}
     for pair in out:  # grows while it runs
-        for token, relation in words.find_nouns(pair.aspect):
-            conjunct = words.name_token(token)
+        for _, relation, conjunct in words.find_nouns(pair.aspect):
             if relation != _CONJUNCTION or (conjunct.last, pair.opinion.last) in known:
                 continue
             known.add((conjunct.last, pair.opinion.last))
@@ -237,38 +202,30 @@ def add_conjuncts(pairs: Sequence[PathPair], words: DescribedWords) -> list[Path
 
 def add_attributes(pair: PathPair, words: DescribedWords) -> PathPair:
     """Attribute detection (section 3.2.3): `assmod` and nominal `amod` neighbours join the aspect (肉的份量)."""
-    tokens, attributes, inside = words.tokens, [], words.tokens.find_tokens(pair.aspect)
-    for token, relation in words.find_nouns(pair.aspect):
-        dependent = token if tokens[token].head in inside else pair.aspect.last
-        associative = relation in _ASSOCIATIVE and _find_mark(tokens, dependent) is not None
-        if associative or relation in _MODIFYING:
-            attributes.append(words.name_token(token))
+    attributes, inside = [], words.find_tokens(pair.aspect)
+    for token, relation, attribute in words.find_nouns(pair.aspect):
+        dependent = token if words.tokens[token].head in inside else pair.aspect.last
+        if relation in _MODIFYING or (relation in _ASSOCIATIVE and words.find_mark(dependent)):
+            attributes.append(attribute)
     return pair._replace(attributes=tuple(attributes)) if attributes else pair
-
-
-def _find_mark(tokens: Tree, dependent: int) -> int | None:
-    """The 的 of a dependent, if it has one."""
-    return next((i for i in tokens.children[dependent] if i > dependent and tokens[i].rel in _MARKS), None)
 
 
 # ---- Polarity of a pair (section 3.2.4)
 
-MIDDLE = 5.0
-LOWEST = 1.0
 
-
-def find_negators(text: str, tokens: Tree, opinion: Constituent, lexicon: Lexicon) -> list[tuple[int, str]]:
+def find_negators(words: DescribedWords, opinion: Constituent, lexicon: Lexicon) -> list[tuple[Token, str]]:
     """The tokens in a negation relationship with an opinion, each with its relation.
 
     That is a `neg` arc, or any arc to a negator of the lexicon before the opinion: parsers take 不會 for a modal.
     """
+    before = [(words.tokens[number], relation) for number, relation in words.find_neighbours(opinion)]
     return [
-        (number, relation)
-        for number, relation in tokens.find_neighbours(opinion)
-        if tokens[number].start < opinion.start
+        (token, relation)
+        for token, relation in before
+        if token.start < opinion.start
         and (
-            (relation == "neg" and tokens[number].head != -1)
-            or lexicon.negators.get(text[tokens[number].start : tokens[number].end]) == "not"
+            (relation == "neg" and token.head != -1)
+            or lexicon.negators.get(words.text[token.start : token.end]) == "not"
         )
     ]
 
@@ -278,26 +235,77 @@ def classify(phrase: Phrase) -> tuple[float, Reasons]:
 
     Above 5 is positive, below negative, 5 neutral; what is neutral stays so.
     """
-    word = read_opinion(phrase.entry)
+    word, value = read_opinion(phrase.entry), phrase.entry.valence
     if not phrase.kinds:
-        return phrase.entry.valence, Reasons(word)
-    reversed_by = ("negation", f"reversed: {', '.join(phrase.kinds)}")
-    return max(LOWEST, 2 * MIDDLE - phrase.entry.valence), Reasons(word, (reversed_by,))
+        return value, Reasons(word)
+    return max(1.0, 10 - value), Reasons(word, (("negation", f"reversed: {', '.join(phrase.kinds)}"),))
 
 
 # ---- The system
 
 
 class DescribedEngine:
-    """Section 3.2 step by step; all state is the compiled lexicons and rules."""
+    """Section 3.2 step by step; all state is its steps and its two lexicons.
+
+    All words of a semantic category have the valence of the category (section 3.2.1). Words without a valence of their
+    own (重, 近) are left out: the section knows no context. The parts of segmented names are aspects too (3.2.2).
+    """
 
     def __init__(self, lexicon: Lexicon, rules: Sequence[Rule]) -> None:
-        self._steps = choose_steps(rules)
-        self._lexicons = DescribedLexicons(lexicon, self._steps["described-aspects"])
+        self._lexicon, self._steps = lexicon, choose_steps(rules)
+        step = self._steps["described-aspects"]
+        self.opinions = {word: own for word, own in lexicon.opinions.items() if own.category != CONTEXT_ONLY}
+        self.aspects = dict(lexicon.aspects)
+        for name, entry in lexicon.aspects.items():
+            for part in split_name(name, lexicon) if entry.cls.startswith(step.dishes) else ():
+                self.aspects.setdefault(part, AspectEntry(part, entry.cls, entry.where))
+        self._composed = frozenset(word for word, entry in self.aspects.items() if entry.cls.startswith(step.composed))
+        self._longest = min(max(map(len, (*self.opinions, *self.aspects)), default=1), MAX_WORD)
+
+    def read(self, text: str, tokens: Sequence[Token]) -> DescribedWords:
+        """The words that match an entry, opinions with their negators. A noun of both lexicons is an aspect."""
+        words = DescribedWords(lower_case(text), tokens)
+        words.opinions = [
+            item._replace(symbol=OPINION, phrase=self._make_phrase(words, item))
+            for item in self._match(words, self.opinions)
+            if tokens[item.last].pos not in _FUNCTION_TAGS
+            and not (item.word in self.aspects and SYMBOL_OF_TAG.get(tokens[item.last].pos) == NOUN)
+        ]
+        taken = {token for item in words.opinions for token in words.find_tokens(item)}
+        words.aspects = [
+            item._replace(symbol=ASPECT, term=Term(self.aspects[item.word].cls))
+            for item in self._match(words, self.aspects, taken)
+        ]
+        return words
+
+    def _make_phrase(self, words: DescribedWords, opinion: Constituent) -> Phrase:
+        """An opinion with its negators; what `kinds` holds of these is their relation."""
+        negators = find_negators(words, opinion, self._lexicon)
+        spans = tuple([(token.start, token.end) for token, _ in negators])
+        core = opinion.start, opinion.end
+        return Phrase(core, self.opinions[opinion.word], spans, tuple([relation for _, relation in negators]))
+
+    def _match(
+        self, words: DescribedWords, entries: Mapping[str, object], taken: Container[int] = ()
+    ) -> Iterator[Constituent]:
+        """The longest entries over the edges of words, from the left: an entry of several words (令人 失望) is one."""
+        i, tokens = 0, words.tokens
+        while i < len(tokens):
+            stop, j = i, i
+            while j < len(tokens) and j not in taken and tokens[j].end - tokens[i].start <= self._longest:
+                if j > i and tokens[j].start != tokens[j - 1].end:
+                    break
+                word = words.text[tokens[i].start : tokens[j].end]
+                if word in entries and (j == i or word not in self._composed):
+                    stop = j + 1
+                j += 1
+            if stop > i:
+                yield words.make_item(range(i, stop))
+            i = max(i + 1, stop)
 
     def extract(self, doc: Doc) -> tuple[Triplet, ...]:
         """The triplets of a review in text order of their opinions, each once."""
-        words, out = self._read(doc), dict[object, Triplet]()
+        words, out = self.read(doc.text, doc.tokens), dict[object, Triplet]()
         pairs = pair_by_shortest_path(words, _number_sentences(doc))
         pairs = add_conjuncts(pairs, words) if CONJUNCTION in self._steps else pairs
         for pair in pairs:
@@ -307,7 +315,7 @@ class DescribedEngine:
 
     def votes(self, doc: Doc) -> Iterator[tuple[str | None, dict[str, int]]]:
         """For each opinion the rule that decides, and the place of its aspect: there is one rule that pairs."""
-        words = self._read(doc)
+        words = self.read(doc.text, doc.tokens)
         paired = {pair.opinion: pair for pair in pair_by_shortest_path(words, _number_sentences(doc))}
         for opinion in words.opinions:
             pair = paired.get(opinion)
@@ -327,57 +335,41 @@ class DescribedEngine:
 
     def weigh(self, doc: Doc, proposed: Sequence[Triplet]) -> list[Triplet | None]:
         """What models propose for a document, with the polarity that section 3.2.4 gives it."""
-        if not proposed:
-            return []
-        words = self._read(doc)
+        words = self.read(doc.text, doc.tokens)
         made = [(item, *_make_opinion(doc.text, item)) for item in words.opinions]
         opinions = [(item._replace(start=full.start), opinion, full) for item, opinion, full in made]
         read = Read(opinions, frozenset(), sorted([*(item for item, *_ in opinions), *words.aspects]))
         return [weigh(doc.text, read, triplet, lambda phrase, *_: classify(phrase)) for triplet in proposed]
 
-    def _read(self, doc: Doc) -> DescribedWords:
-        return self._lexicons.read(lower_case(doc.text), Tree(doc.tokens))
-
     def _make_triplet(self, doc: Doc, words: DescribedWords, pair: PathPair) -> Triplet:
-        valence, reasons = classify(pair.opinion.own_phrase)
+        value, reasons = classify(pair.opinion.own_phrase)
         opinion, opinion_full = _make_opinion(doc.text, pair.opinion)
-        aspect, owner = _make_aspect(doc.text, words.tokens, pair)
+        aspect, owner = _make_aspect(doc.text, words, pair)
         first = CONJUNCTION if pair.conjunct_of else PATH
-        return Triplet(
-            aspect=aspect,
-            aspect_full=aspect,
-            opinion=opinion,
-            opinion_full=opinion_full,
-            polarity=polarity_of(valence),
-            valence=round(valence, 2),
-            owner=owner,
-            rules=(first, ATTRIBUTE) if pair.attributes else (first,),
-            reasons=replace(
-                reasons,
-                aspect=read_aspect(pair.aspect, self._lexicons.aspects),
-                negators=tuple([doc.text[start:end] for start, end in pair.opinion.own_phrase.negators]),
-                pairing=pair.detail,
-                attributes=tuple([attribute.word for attribute in pair.attributes]),
-                path=pair.path or None,
-            ),
+        rules = (first, ATTRIBUTE) if pair.attributes else (first,)
+        reasons = replace(
+            reasons,
+            aspect=read_aspect(pair.aspect, self.aspects),
+            negators=tuple([doc.text[start:end] for start, end in pair.opinion.own_phrase.negators]),
+            pairing=pair.detail,
+            attributes=tuple([attribute.word for attribute in pair.attributes]),
+            path=pair.path or None,
         )
+        parts = aspect, aspect, opinion, opinion_full
+        return Triplet(*parts, polarity_of(value), round(value, 2), owner, rules=rules, reasons=reasons)
 
 
 def _number_sentences(doc: Doc) -> list[int]:
     """For each token the number of its sentence."""
-    sentence_of, at = [], 0
-    for token in doc.tokens:
-        while at + 1 < len(doc.clauses) and doc.clauses[at + 1].start <= token.start:
-            at += 1
-        sentence_of.append(doc.clauses[at].sentence if doc.clauses else 0)
-    return sentence_of
+    starts = [clause.start for clause in doc.clauses[1:]]
+    return [doc.clauses[bisect_right(starts, token.start)].sentence if doc.clauses else 0 for token in doc.tokens]
 
 
-def _make_aspect(text: str, tokens: Tree, pair: PathPair) -> tuple[Element, Element | None]:
+def _make_aspect(text: str, words: DescribedWords, pair: PathPair) -> tuple[Element, Element | None]:
     """The aspect with its attributes and the 的 between them, and its owner: the first part of two (肉 of 肉的份量)."""
     parts = sorted([pair.aspect, *pair.attributes])
     spans = [(part.start, part.end) for part in parts]
-    marks = [tokens[mark] for part in parts if (mark := _find_mark(tokens, part.last)) is not None]
+    marks = [mark for part in parts if (mark := words.find_mark(part.last))]
     between = [(mark.start, mark.end) for mark in marks if mark.start < parts[-1].start]
     aspect = make_element(text, sorted({*spans, *between}))
     owned = len(parts) == 2 and len(aspect.spans) == 1

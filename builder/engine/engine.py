@@ -8,7 +8,7 @@ a rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
@@ -17,7 +17,6 @@ from builder.core.records import VALENCES, ReadWord, Reasons, Triplet, polarity_
 from builder.core.settings import Convention
 from builder.engine.compiled import Compiled
 from builder.engine.constituents import (
-    AspectCandidate,
     AspectChoice,
     Aspects,
     Constituent,
@@ -34,16 +33,19 @@ from builder.engine.deciding import rank_candidates, weigh_candidates
 from builder.engine.functions import Labelled, label_clause
 from builder.engine.matching import Refusal
 from builder.engine.pairing import dependency_path, last_core_token
-from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence, read_aspect
 from builder.engine.reading import read_clauses
 from builder.engine.symbols import ASPECT, CURRENT, DE, OPINION
 from builder.engine.weighing import (
+    CONTEXT_ONLY,
     Read,
     cut_out,
+    find_context_row,
     find_full_start,
-    is_excepted,
+    judge_valence,
+    make_core,
     make_element,
     make_opinion,
+    read_aspect,
     weigh,
 )
 from builder.language.lexicon.resources import Lexicon
@@ -53,15 +55,7 @@ from builder.language.lexicon.rules import Rule
 class Engine:
     """`extract(doc)` gives the triplets of a review; all state is the compiled lexicon and rules."""
 
-    def __init__(
-        self,
-        lexicon: Lexicon,
-        rules: Sequence[Rule],
-        convention: Convention = "natural",
-        observe: Callable[[Constituent, Sequence[AspectCandidate]], None] | None = None,
-    ) -> None:
-        """`observe` is called with each opinion that is weighed, and its candidates: for those who fit the weights."""
-        self._observe = observe
+    def __init__(self, lexicon: Lexicon, rules: Sequence[Rule], convention: Convention = "natural") -> None:
         self._rules = Compiled(lexicon, rules, convention)
         self._lexicon = self._rules.lexicon
         self._find_pairers = cache(self._rules.find_pairers)
@@ -78,10 +72,10 @@ class Engine:
             if pairing is None or unreal:
                 continue
             for aspect in pairing.aspects:
-                if is_excepted(doc.text, scene.opinion, aspect, self._rules.exceptions):
-                    continue  # it shares the opinion of another one
                 rule = pairing.rule if aspect is pairing.aspects[0] else self._rules.conjunction or pairing.rule
                 triplet = self._make_triplet(doc, scene, aspect, rule, pairing)
+                if self.excepts(triplet):
+                    continue  # it shares the opinion of another one
                 # 太慢太慢, 足，足，足 of one mention of an aspect is said once
                 said = (triplet.aspect.spans, triplet.opinion.text, triplet.polarity)
                 out.setdefault(said if self._rules.natural else triplet.key, triplet)
@@ -118,9 +112,7 @@ class Engine:
         return Triplet(aspect, aspect, opinion, full, label.polarity, valence, rules=rules, reasons=reasons)
 
     def votes(self, doc: Doc) -> Iterator[tuple[str | None, dict[str, int]]]:
-        """For each opinion the rule that decides, and the place of the aspect that every rule would choose: for the
-        rule report.
-        """
+        """For each opinion the rule that decides, and by rule the place of the aspect that it would choose."""
         read = self.read(doc)
         for scene, pairing, _ in self._pair_all(doc, read):
             places = {choice.rule: choice.aspects[0].start for choice in self._find_choices(scene)}
@@ -129,9 +121,7 @@ class Engine:
             yield label.rule.name, {label.rule.name: label.aspect[0].start}
 
     def find_refusals(self, doc: Doc) -> list[Refusal]:
-        """The opinion words of a document that judge nothing where they stand or are not stated, and the aspects of
-        which nothing is said, in text order.
-        """
+        """The opinion words that judge or state nothing, and the aspects that nothing is said of, in text order."""
         refused: list[Refusal] = []
         for clause in read_clauses(doc, self._rules, refused):
             for index, item in enumerate(clause.items):
@@ -140,9 +130,7 @@ class Engine:
         return sorted(refused)
 
     def weigh(self, doc: Doc, proposed: Sequence[Triplet]) -> list[Triplet | None]:
-        """What models propose for a document, with the spans and the polarity that the rules would give them
-        (`engine.weighing`).
-        """
+        """What models propose for a document, with the spans and polarity of the rules (`engine.weighing`)."""
         if not proposed:
             return []
         clauses = read_clauses(doc, self._rules)
@@ -174,9 +162,7 @@ class Engine:
         return replace(proposed, polarity=polarity_of(entry.valence), valence=entry.valence)
 
     def _weight(self, phrase: Phrase, term: Term, aspect: str) -> tuple[float, Reasons] | None:
-        """What a phrase is worth of an aspect; None of a word that is read in a context only (重, 近), where there is
-        none.
-        """
+        """What a phrase is worth of an aspect; None of a word that needs a context (重, 近), where there is none."""
         if (
             phrase.entry.category == CONTEXT_ONLY
             and find_context_row(phrase.entry.word, term, aspect, self._lexicon) is None
@@ -192,14 +178,10 @@ class Engine:
 
     def _is_unstated(self, clause: ReadClause, index: int) -> bool:
         """Whether a wish, a condition or a question takes opinion `index` out of what is stated; 湯都冷了？ blames."""
-        if clause.asked or (clause.doubted and not self._blames(clause.items[index].own_phrase)):
+        weight = self._weight(clause.items[index].own_phrase, Term(""), "") if clause.doubted else None
+        if clause.asked or (clause.doubted and (weight is None or polarity_of(weight[0]) != "NEG")):
             return True
         return self._rules.unstated.find_phrase(clause.items, index) is not None
-
-    def _blames(self, phrase: Phrase) -> bool:
-        """Whether an opinion blames, whatever it is about."""
-        weight = self._weight(phrase, Term(""), "")
-        return weight is not None and polarity_of(weight[0]) == "NEG"
 
     def _pair_all(self, doc: Doc, clauses: Sequence[ReadClause]) -> Iterator[tuple[Scene, AspectChoice | None, bool]]:
         """Each opinion in text order with its aspects, and whether something takes these out of what is stated."""
@@ -227,16 +209,12 @@ class Engine:
             topic = lists.next_topic(clause.items, paired, topic, clause.label)
 
     def _pair(self, scene: Scene) -> AspectChoice | None:
-        """The first rule that finds an aspect that the opinion can describe proposes it; if it is not sure, all
-        candidates and none are weighed. The aspects coordinated with the chosen one share the opinion.
-        """
+        """The aspects of an opinion: what the first rule finds if that is sure, else the best candidate, if any."""
         pairing, clause = next(self._find_choices(scene), None), scene.items
         decision = self._rules.decision
         if decision is not None and (pairing is None or pairing.rule not in decision.rule.sure):
             proposal = pairing and (pairing.rule, pairing.aspects[0])
             weighed = weigh_candidates(scene, proposal, partial(self._fits, scene), decision)
-            if weighed and self._observe is not None:
-                self._observe(scene.opinion, weighed)
             if not weighed or weighed[0].score <= 0:
                 return None
             if pairing is None or weighed[0].aspect is not pairing.aspects[0]:
@@ -276,12 +254,12 @@ class Engine:
                 yield choice._replace(rule=name)
 
     def _fits(self, scene: Scene, aspect: Constituent) -> bool:
-        """Selectional preference: a taste word does not describe a waiter. Unknown nouns, classes of which no rule says
-        anything, and unlisted categories fit all, but for exceptions.
-        """
+        """Selectional preference: a taste word does not describe a waiter. What no rule speaks of fits all."""
         phrase, term = scene.opinion.own_phrase, aspect.own_term
-        if is_excepted(scene.doc.text, scene.opinion, aspect, self._rules.exceptions):
-            return False
+        if self._rules.exceptions:  # as good as never, and this is asked of every candidate
+            word = scene.doc.text[aspect.start + term.lead : aspect.end]
+            if word in self._rules.exceptions.get(make_core(scene.doc.text, phrase).text, ()):
+                return False
         if find_context_row(phrase.entry.word, term, aspect.word, self._lexicon) is not None:
             return True
         if phrase.entry.category == CONTEXT_ONLY:
@@ -297,25 +275,19 @@ class Engine:
         first = find_full_start(scene.items, aspect, self._rules.words.entries["DETERMINERS"])
         start = aspect.start + term.lead
         aspect_full = make_element(doc.text, ((first, aspect.end),))
+        short = aspect_full if first == start else make_element(doc.text, ((start, aspect.end),))
         opinion, opinion_full = make_opinion(doc.text, scene.items, scene.at, self._rules.words, aspect)
         if self._rules.natural:
             opinion_full = cut_out(doc.text, opinion_full, (aspect.start, aspect.end))
-        return Triplet(
-            aspect=aspect_full if first == start else make_element(doc.text, ((start, aspect.end),)),
-            aspect_full=aspect_full,
-            opinion=opinion,
-            opinion_full=opinion_full,
-            polarity=polarity_of(value),
-            valence=round(value, 2),
-            owner=make_element(doc.text, (term.owner,)) if term.owner and term.owner[0] >= start else None,
-            rules=(rule,),
-            reasons=replace(
-                reasons,
-                aspect=read_aspect(aspect, self._lexicon.aspects),
-                negators=tuple([doc.text[start:end] for start, end in phrase.negators]),
-                pairing=pairing.detail,
-                candidates=candidates,
-                margin=margin,
-                path=None if steps is None else tuple(steps),
-            ),
+        owner = make_element(doc.text, (term.owner,)) if term.owner and term.owner[0] >= start else None
+        reasons = replace(
+            reasons,
+            aspect=read_aspect(aspect, self._lexicon.aspects),
+            negators=tuple([doc.text[start:end] for start, end in phrase.negators]),
+            pairing=pairing.detail,
+            candidates=candidates,
+            margin=margin,
+            path=None if steps is None else tuple(steps),
         )
+        parts = short, aspect_full, opinion, opinion_full
+        return Triplet(*parts, polarity_of(value), round(value, 2), owner, rules=(rule,), reasons=reasons)

@@ -128,11 +128,6 @@ class _Matched(NamedTuple):
         words = [pattern.about for pattern in self.patterns]
         return reduce(or_, words) if all(words) else 0
 
-    @property
-    def needs_neighbour(self) -> bool:
-        """Whether one of its patterns needs a word of a class beside the one that it is about."""
-        return any({*pattern.needs} - {pattern.about} for pattern in self.patterns)
-
     def may_hold(self, word: int, clause: int) -> bool:
         """Whether it can hold of a word, by its classes and those of its clause. A loop: this is asked most of all."""
         for pattern in self.patterns:
@@ -151,7 +146,7 @@ class _Matched(NamedTuple):
     def find_denier(self, line: str, taken: int) -> int | None:
         """The unit, from `taken` on, that denies the one in question; None if the rule does not hold of that."""
         width = self.rows.width
-        deniers = [match.start(DENIER) // width for p in self.patterns if (match := p.expression.search(line))]
+        deniers = [match.start(DENIER) // width for p in self.patterns if (match := compile_body(p.body).search(line))]
         denier = next((place for place in deniers if place >= taken), None)
         return None if denier is None or any(p.holds(line) for p in self.unless) else denier
 
@@ -173,7 +168,8 @@ class Matcher:
         self._rules = tuple([_compile_rule(rule, params, table) for rule, params in rules])
         self._readings = {rule.name: _read_reading(rule, own) for rule, own in rules if isinstance(own, ReadingRule)}
         self._index = RuleIndex([(rule.about, rule) for rule in self._rules])
-        self._of_neighbours = {rule.name for rule in self._rules if rule.needs_neighbour}
+        self._of_neighbours = {rule.name for rule in self._rules for p in rule.patterns if {*p.needs} - {p.about}}
+        """Those that need a word of a class beside the one that they are about."""
 
     def read(self, units: Units) -> Line:
         """What is known of the units of a clause."""
@@ -193,9 +189,7 @@ class Matcher:
         return (name for name in names if not made or name in self._of_neighbours)
 
     def find_denier(self, line: Line, first: int, k: int, taken: int) -> tuple[int, bool]:
-        """The unit, from `taken` on, by which the first rule that can denies opinion k, whose phrase begins at unit
-        `first`, and whether it stays apart; that unit itself if there is none.
-        """
+        """The unit from `taken` on that denies opinion k, else `first`, and whether it stays apart."""
         if not any(unit.symbol == NEG for unit in line.units[taken:first]):
             return first, False
         state = _describe_units(line.units[first:k])
@@ -221,9 +215,7 @@ class Matcher:
         return (rule.name for rule, text in self._spell_for(line, first, k, state) if rule.holds(text))
 
     def _spell_for(self, line: Line, first: int, k: int, state: int) -> Iterator[tuple[_Matched, str]]:
-        """Each rule that can hold of opinion k, whose phrase begins at unit `first`, by the words of its clause, with
-        the line of the clause where the opinion is in question.
-        """
+        """Each rule that can hold of opinion k by the words of its clause, with the line of that."""
         rules = [rule for rule in self._index.find(line.bits[k]) if rule.may_hold(line.bits[k], line.clause)]
         if not rules:
             return
@@ -236,9 +228,7 @@ class Matcher:
             yield rule, "".join(map(rule.rows.spell, all_bits))
 
     def bar_aspects(self, items: list[Constituent], refused: list[Refusal] | None = None) -> list[Constituent]:
-        """The constituents of a clause, changed in place: each aspect that a rule holds of becomes a plain noun, and is
-        added to `refused`.
-        """
+        """The clause, changed in place: each aspect that a rule holds of is a plain noun, and in `refused`."""
         line = self.read(items)
         aspects = [i for i, item in enumerate(items) if item.symbol == ASPECT]
         for rule in self._index.find(reduce(or_, [line.bits[i] for i in aspects])) if aspects else ():
@@ -316,9 +306,7 @@ class PredicateRule:
 
 
 class _Predicate(NamedTuple):
-    """A rule made ready: its expression with the group `core`, for each class that a match needs a word of its bits,
-    and the entry of what it finds.
-    """
+    """A rule made ready: its expression with the group `core`, the classes that it needs, what it makes."""
 
     rows: RuleRows
     body: str

@@ -4,17 +4,14 @@ In: the parameters of a rule. Out: a `Pairer`, which finds the aspect of an opin
 kind is a class of its parameters, which is called with a scene. The files rules/*.toml say in which order they run, and
 bring their own examples.
 
-`Tree` finds the dependency path between two tokens, for the paper's pairing rule and for the story of a triplet. In:
-the tokens of a text with their heads. Out: the relations on the way, or None where the two stand in different trees.
+`dependency_path` leads from one token to another, for the paper's pairing rule and for the story of a triplet.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from operator import itemgetter
 
 from builder.core.records import Token
@@ -30,43 +27,9 @@ from builder.engine.constituents import (
     is_thing,
 )
 from builder.engine.params import UnitSet, compile_pairs
-from builder.engine.symbols import ASPECT, BLOCKED, OPINION, OTHER, TARGET_NOUN, spell_symbols, symbol_set
+from builder.engine.symbols import ASPECT, BLOCKED, OPINION, TARGET_NOUN, spell_symbols, symbol_set
 
 # ---- Paths in the dependency tree
-
-
-class Tree(tuple[Token, ...]):
-    """The tokens of a text, and what depends on each."""
-
-    @cached_property
-    def children(self) -> list[list[int]]:
-        """For each token those that depend on it, in text order."""
-        children: list[list[int]] = [[] for _ in self]
-        for number, token in enumerate(self):
-            if token.head >= 0:
-                children[token.head].append(number)
-        return children
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        return [token.start for token in self]
-
-    def make_item(self, text: str, run: range) -> Constituent:
-        """The word of some tokens. Its `last` one stands for it in the tree: the last whose head lies outside."""
-        start, end = self[run[0]].start, self[run[-1]].end
-        node = next((token for token in reversed(run[1:]) if self[token].head not in run), run[0])
-        return Constituent(start, end, OTHER, text[start:end], node)
-
-    def find_tokens(self, item: Constituent) -> range:
-        """The tokens of a word."""
-        return range(bisect_left(self._starts, item.start), bisect_left(self._starts, item.end))
-
-    def find_neighbours(self, item: Constituent) -> Iterator[tuple[int, str]]:
-        """The tokens next to a word in the tree, in text order, each with the relation of the arc between."""
-        inside, head = self.find_tokens(item), self[item.last].head
-        neighbours = {head, *(child for token in inside for child in self.children[token])}
-        for number in sorted(neighbours.difference(inside, (-1,))):
-            yield number, self[item.last if number == head else number].rel
 
 
 def last_core_token(tokens: Sequence[Token], opinion: Constituent) -> int:
@@ -81,27 +44,17 @@ DEEPEST = 50
 """Arcs of either end that are followed in a search: trees of reviews are not so deep, and others cost no more."""
 
 
-def dependency_path(tokens: Sequence[Token], source: int, target: int, deepest: int | None = None) -> list[str] | None:
-    """Relations from source up to the common ancestor and down to target; None if they stand in different trees, or the
-    ancestor is more than `deepest` arcs above one of them.
-    """
-    above: dict[int, int] = {}
-    steps: list[str] = []
-    node = source
-    while node >= 0 and node not in above and (deepest is None or len(steps) <= deepest):
-        above[node] = len(steps)
-        steps.append("↑" + tokens[node].rel)
-        node = tokens[node].head
-    down: list[str] = []
-    seen: set[int] = set()
-    node = target
-    while node >= 0 and node not in seen and (deepest is None or len(down) <= deepest):
-        if node in above:
-            return steps[: above[node]] + down[::-1]
-        seen.add(node)
-        down.append("↓" + tokens[node].rel)
-        node = tokens[node].head
-    return None
+def dependency_path(tokens: Sequence[Token], source: int, target: int) -> list[str] | None:
+    """Relations from source up to the common ancestor and down to target; None where `DEEPEST` arcs lead to none."""
+    up, down = [source], [target]
+    for way in (up, down):
+        while (head := tokens[way[-1]].head) >= 0 and head not in way and len(way) <= DEEPEST:
+            way.append(head)
+    meeting = next((node for node in down if node in up), None)
+    if meeting is None:
+        return None
+    steps = [f"↑{tokens[node].rel}" for node in up[: up.index(meeting)]]
+    return steps + [f"↓{tokens[node].rel}" for node in reversed(down[: down.index(meeting)])]
 
 
 def measure_gap(opinion: Constituent, aspect: Constituent) -> int:
@@ -131,9 +84,7 @@ class PatternPairer:
     words: frozenset[str] = frozenset()
 
     def may_answer(self, category: str, is_named: bool) -> bool:
-        """Whether the construction is one of opinions of a category; `is_named`: their clause names an aspect, which is
-        needed where the construction takes no other noun.
-        """
+        """Whether it reads opinions of a category; `is_named`: whether their clause names an aspect."""
         if self.not_categories and category.startswith(self.not_categories):
             return False
         read = not self.categories or category.startswith(self.categories)
@@ -225,7 +176,7 @@ class ThingOfAttribute:
 
     `foreign`: class of an attribute -> categories of opinions that do not describe it, both by prefix. The owner of an
     attribute (餐點份量) and the thing of the clause before (我點了拉麵，味道很濃也很好吃) only where the attribute has
-    an opinion of its own; of 整體 and the like never the latter.
+    an opinion of its own.
     """
 
     foreign: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -240,9 +191,8 @@ class ThingOfAttribute:
             return AspectChoice((owner,), f"owner of {attribute.word}")
         things = [item for item in named if is_thing(item)]
         if not things and described:  # 雞肉口感軟嫩香氣十足超愛: the owner of what stands first
-            things = [owner for item in named if (owner := _cut_to_owner(item, scene.doc.tokens))]
-        if not things and described and scene.topic and attribute.own_term.role != "overall":
-            things = [thing for thing in [scene.topic.thing] if thing]
+            owners = [owner for item in named if (owner := _cut_to_owner(item, scene.doc.tokens))]
+            things = owners or [thing for thing in [scene.topic and scene.topic.thing] if thing]
         return AspectChoice((things[-1],), f"thing before {attribute.word}") if things else None
 
 
@@ -294,10 +244,7 @@ class CarriedTopic:
     def _has_subject(self, scene: Scene, category: str) -> bool:
         """Whether the clause of an opinion of a category names a subject of its own."""
         symbols = scene.symbols[: scene.at]
-        if not self.blockers.isdisjoint(symbols):
-            return True
-        after = scene.items[scene.at + 1 : scene.at + 2]
-        if after and after[0].symbol in self.before and after[0].word != "到":
+        if self.blockers.intersection(symbols) or scene.symbols[scene.at + 1 : scene.at + 2] in self.before:
             return True
         others = BLOCKED in symbols and not category.startswith(self.felt)
         return others and any(item.word in self.others for item in scene.items[: scene.at])

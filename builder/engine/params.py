@@ -1,7 +1,7 @@
 """Parameters of rules: each kind of rule declares its own as a frozen dataclass, and `read_params` fills it.
 
 In: a rule as its TOML file has it. Out: the dataclass of its kind. A parameter that the kind does not declare, that
-is missing, or that has the wrong type is a ResourceError with file and line. Only what older drafts wrote is ignored.
+is missing, or that has the wrong type is a ResourceError with file and line.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeVar, get_args, get_origin, get_type_hints
 
 from builder.core.settings import Convention
-from builder.engine.rows import ENGINE_CLASSES
 from builder.engine.symbols import compile_pattern
 from builder.language.lexicon.rules import Rule
 
@@ -29,9 +28,7 @@ class UnitSet(frozenset[str]):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Parameters that every rule has: the conventions it belongs to (all, if it names none), and whether it is
-    switched on.
-    """
+    """Parameters of every rule: the conventions it belongs to (all, if it names none), and whether it is on."""
 
     conventions: tuple[str, ...] = ()
     enabled: bool = True
@@ -43,9 +40,7 @@ class NoParams:
 
 
 def in_force(rule: Rule, convention: Convention, *, off: bool = False) -> bool:
-    """Whether a rule counts in a convention; with `off`, whether it would, switched on. ResourceError where it names a
-    convention that does not exist.
-    """
+    """Whether a rule counts in a convention, or with `off` would, switched on. ResourceError on an unknown one."""
     known = get_args(Convention)
     given = {key: value for key, value in rule.params.items() if key in _types(Scope)}
     scope = _filled(rule, given, Scope)
@@ -60,29 +55,12 @@ def is_off(rule: Rule) -> bool:
     return rule.params.get("enabled") is False
 
 
-_CLASS_OF = {"amounts": "ADDED", "marks": "QUESTION", "openers": "NAMED"}
-"""Parameter that is gone -> the class that holds its list, where that has another name."""
-
-_GONE = {
-    ("pair-pattern", "least"): "write the aspects into the pattern: TARGET .* ASPECT .* ASPECT .* CURRENT",
-    ("pair-pattern", "needs"): "write the unit that it needs into the pattern",
-}
-"""Kind of rule and parameter that it had -> what to write instead."""
-_IGNORED = {("predicate", "needs")}
-"""Kind of rule and parameter that `builder words rules new` of 0.13.0 wrote, and that the pattern tells now."""
-
-
 def read_params(rule: Rule, declared: type[Params]) -> Params:
-    """The parameters of `rule` as its kind declares them. ResourceError names an unknown, missing or mistyped one and
-    its line.
-    """
+    """The parameters of a rule as its kind declares them. ResourceError names a wrong one and its line."""
     known, shared = _types(declared), _types(Scope)
     for key in rule.params:
-        if key not in known and key not in shared and (rule.kind, key) not in _IGNORED:
+        if key not in known and key not in shared:
             fix = f"parameters of kind {rule.kind!r}: {', '.join(sorted({*known, *shared}))}"
-            if name := _CLASS_OF.get(key, key.upper() if key.upper() in ENGINE_CLASSES else ""):
-                fix = f"write the list as {name} in `words` of a rule of kind words"
-            fix = _GONE.get((rule.kind, key), fix)
             raise rule.fault(key, f"unknown parameter {key!r}", fix)
     return _filled(rule, {key: value for key, value in rule.params.items() if key in known}, declared)
 

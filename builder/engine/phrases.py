@@ -46,9 +46,7 @@ class JoinRule:
 
 
 class PhraseReader:
-    """All that phrases are read by. `refusals`: where an opinion word judges nothing. `denials`: by what negator at a
-    distance it is denied.
-    """
+    """What phrases are read by. `refusals`: where a word judges nothing. `denials`: what denies it from afar."""
 
     def __init__(self, lexicon: Lexicon, words: WordTable, join: JoinRule, refusals: Matcher, denials: Matcher) -> None:
         self._lexicon, self._words, self._join = lexicon, words, join
@@ -58,9 +56,7 @@ class PhraseReader:
         self._refusals, self._denials = refusals, denials
 
     def read(self, units: Units, text: str, refused: list[Refusal] | None = None) -> list[Constituent]:
-        """Join each opinion word with the degree words and negators that stand before it, and a post degree word
-        behind. Those that rules refuse are added to `refused`.
-        """
+        """Make a phrase of each opinion with its degree words and negators. What rules refuse goes to `refused`."""
         out: list[Constituent] = []
         taken = 0
         line = self._refusals.read(units)
@@ -156,7 +152,6 @@ class PhraseReader:
         while first < k and (
             (units[first].word in self._scope and units[first + 1].symbol == DEG)
             or self._words.holds("LEVELS", units[first].word)
-            or units[first].symbol == DE
         ):
             first += 1
         return units[first].start + (self._count_lead(units[first].word) if first < k else 0)
@@ -168,17 +163,11 @@ class PhraseReader:
             return Phrase((unit.start, unit.end), entry)
         negators = [u for u in before if u.symbol == NEG]
         leads = [self._count_degree(u.word) or self._count_lead(u.word) for u in negators]
+        cuts = [(lead, self._count_negator(u.word)) for u, lead in zip(negators, leads, strict=True)]
+        spans = tuple([(u.start + lead, u.start + stop) for u, (lead, stop) in zip(negators, cuts, strict=True)])
+        degrees = tuple([kind for u in before for kind in self._kinds_of_degree(u)])
         return Phrase(
-            core=(begin, unit.end),
-            entry=entry,
-            negators=tuple(
-                [
-                    (u.start + lead, u.start + self._count_negator(u.word))
-                    for u, lead in zip(negators, leads, strict=True)
-                ]
-            ),
-            kinds=tuple([self._lexicon.negators[u.word] for u in negators]),
-            degrees=tuple([kind for u in before for kind in self._kinds_of_degree(u)]),
+            (begin, unit.end), entry, spans, tuple([self._lexicon.negators[u.word] for u in negators]), degrees
         )
 
     def _kinds_of_degree(self, unit: Constituent) -> Sequence[str]:
@@ -200,20 +189,13 @@ class PhraseReader:
         return next((cut for cut in cuts if word[:cut] in degree and kinds.get(word[cut:]) == kinds[word]), 0)
 
     def _count_negator(self, word: str) -> int:
-        """How many characters a negator has without the degree word or filler it ends in: 不會太 is 不會, 沒有想像中 is
-        沒有, 不夠 stays.
-        """
+        """How many characters of a negator are no degree word or filler behind it: 不會 of 不會太, all of 不夠."""
         kinds, degree = self._lexicon.negators, self._lexicon.degree
-        for cut in range(1, len(word)):
-            behind = word[cut:]
-            if kinds.get(word[:cut]) == kinds.get(word) and (behind in degree or behind in self._fillers):
-                return cut
-        return len(word)
+        cuts = (cut for cut in range(1, len(word)) if kinds.get(word[:cut]) == kinds.get(word))
+        return next((cut for cut in cuts if word[cut:] in degree or word[cut:] in self._fillers), len(word))
 
     def _add_opinion(self, out: list[Constituent], item: Constituent, after: Units, text: str) -> None:
-        """Append an opinion to the clause so far, or make it one with the opinion before it. `after`: the unit behind
-        it, if any.
-        """
+        """Append an opinion to the clause, or make it one with the opinion before it. `after`: the unit behind it."""
         own, words = item.own_phrase, self._words
         amount = item.word if own.negators else own.entry.word  # 變淡 很多, 變淡 不少
         touches = bool(out) and out[-1].phrase is not None and out[-1].end == item.start
@@ -243,9 +225,7 @@ class PhraseReader:
         return _sign(first.entry.valence) * _sign(second.entry.valence) >= 0
 
     def _merge_praise(self, before: Constituent, item: Constituent, text: str) -> Constituent | None:
-        """香 濃郁: opinions of one sign that touch are one phrase where one is short, read with the entry
-        of the first.
-        """
+        """香 濃郁: opinions of one sign that touch are one phrase if one is short, with the entry of the first."""
         first, second = before.phrase, item.phrase
         if first is None or second is None:
             return None
@@ -253,11 +233,9 @@ class PhraseReader:
             return None
         if min(len(first.entry.word), len(second.entry.word)) > self._join.merge or len(second.entry.word) > 2:
             return None
-        if first.degrees and first.entry.category.startswith(self._join.counted):
-            return None
-        if second.entry.word in self._join.apart or second.entry.category.startswith(self._join.apart):
-            return None
-        if _sign(first.entry.valence) != _sign(second.entry.valence):
+        counted = first.degrees and first.entry.category.startswith(self._join.counted)
+        apart = second.entry.word in self._join.apart or second.entry.category.startswith(self._join.apart)
+        if counted or apart or _sign(first.entry.valence) != _sign(second.entry.valence):
             return None
         core = first.core[0], second.core[1]
         return item._replace(start=before.start, word=text[before.start : item.end], phrase=first._replace(core=core))
@@ -276,11 +254,9 @@ class PhraseReader:
     def _find_owner(self, unit: Constituent) -> Span | None:
         """The owner inside an entry that is written with it: 餐點 in 餐點口感."""
         role = self._lexicon.role
-        for cut in range(2, len(unit.word) - 1):
-            owner = role(unit.word[:cut])
-            if owner and owner not in ATTRIBUTES and role(unit.word[cut:]) in ATTRIBUTES:
-                return unit.start, unit.start + cut
-        return None
+        cuts = (cut for cut in range(2, len(unit.word) - 1) if role(unit.word[cut:]) in ATTRIBUTES)
+        owned = (cut for cut in cuts if role(unit.word[:cut]) not in {*ATTRIBUTES, ""})
+        return next(((unit.start, unit.start + cut) for cut in owned), None)
 
 
 def is_doubled(units: Units, k: int) -> bool:

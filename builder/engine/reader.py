@@ -3,23 +3,19 @@
 In: texts, or reviews with the words that `annotate` stored. Out: `Reading`s and triplets in code points of those
 texts. The stages, the commands and the Python API read texts through a `Reader`; what they add is where the texts
 come from and where the triplets go.
-
-The rules as a system that finds triplets in texts. It stands alone, so that it is ready soon.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain, islice, repeat
+from itertools import repeat
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from builder.core.machine import uncollected
 from builder.core.records import Element, Review, Token, Triplet
 from builder.core.settings import Convention
-from builder.core.shards import Job, opened
 from builder.engine import Doc, RuleEngine, make_engine
 from builder.language import nlp
 from builder.language.lexicon.folders import SHIPPED, Folders
@@ -27,6 +23,7 @@ from builder.language.lexicon.resources import Lexicon
 from builder.reviews.script import Script, Variants
 from builder.reviews.text import View, from_source, view
 
+Triplets = tuple[Triplet, ...]
 StoredWord = tuple[int, int, str, int, str]
 """A token as the database holds it: its fields, in offsets of the stored text."""
 
@@ -77,7 +74,7 @@ class Reader:
         """The words and trees of texts."""
         return read(texts, self.backend, self.lexicon.variants)
 
-    def extract(self, texts: Sequence[str]) -> list[tuple[Triplet, ...]]:
+    def extract(self, texts: Sequence[str]) -> list[Triplets]:
         """The triplets of texts, in offsets of the texts."""
         return [extract(self.engine, reading) for reading in self.read(texts)]
 
@@ -119,7 +116,7 @@ def restored(review: Review, words: Sequence[StoredWord], variants: Variants) ->
     )
 
 
-def extract(engine: RuleEngine, reading: Reading) -> tuple[Triplet, ...]:
+def extract(engine: RuleEngine, reading: Reading) -> Triplets:
     """The rule triplets of a reading, in offsets of its text."""
     triplets = engine.extract(reading.doc)
     return tuple([to_text(triplet, reading.view, reading.text) for triplet in triplets]) if triplets else ()
@@ -137,52 +134,10 @@ def to_text(triplet: Triplet, shown: View, text: str) -> Triplet:
 
 
 def to_view(triplet: Triplet, shown: View) -> Triplet | None:
-    """A triplet of a text in offsets of its view, without its story;
-    None if the view does not show one of its parts.
-    """
+    """A triplet of a text in offsets of its view, without its story; None if the view lacks one of its parts."""
 
     def move(element: Element) -> Element | None:
         spans = from_source(shown, element.spans)
         return None if spans is None else Element.at(shown.text, spans)
 
     return triplet.bare().mapped(move)
-
-
-_CHUNK = 256
-Triplets = tuple[Triplet, ...]
-Part = TypeVar("Part")
-
-
-class RuleSystem:
-    """The rule engine. It loads with the first text that is read in this process."""
-
-    name = "rules"
-
-    def __init__(self, recipe: Recipe) -> None:
-        self.recipe = recipe
-
-    @cached_property
-    def reader(self) -> Reader:
-        """Lexicon, backend and engine."""
-        return make_reader(self.recipe)
-
-    def extract(self, texts: Sequence[str]) -> list[Triplets]:
-        return self.reader.extract(texts)
-
-    def stream(self, texts: Iterable[str], workers: int) -> Iterator[Triplets]:
-        """A short input is read here: it would be done before a second process has started."""
-        left = iter(texts)
-        head = list(islice(left, 4 * _CHUNK + 1)) if workers > 1 else []
-        batches = split_batches(chain(head, left), _CHUNK)
-        if workers <= 1 or len(head) <= 4 * _CHUNK:
-            for batch in batches:
-                yield from self.reader.extract(batch)
-            return
-        with opened("local", workers) as crew:
-            for answers in crew.map(Job(make_reader, (self.recipe,), Reader.extract), batches):
-                yield from answers
-
-
-def split_batches(items: Iterator[Part], size: int) -> Iterator[list[Part]]:
-    """Lists of `size` items, the last one shorter; `items` may be endless."""
-    return iter(lambda: list(islice(items, size)), [])

@@ -10,51 +10,43 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from builder.core.records import Token
 from builder.engine.compiled import Compiled
 from builder.engine.constituents import THINGS, Constituent, Doc, ReadClause, Term, Units
 from builder.engine.matching import Refusal
-from builder.engine.polarity import CONTEXT_ONLY
 from builder.engine.symbols import ASPECT, JUDGING, symbol_set
 from builder.engine.terms import bar_all
 from builder.engine.units import QUOTES, lower_case
 from builder.language.lexicon.resources import Lexicon
-from builder.reviews.script import HAN
 from builder.reviews.text import Clause
-from builder.reviews.text import clauses as find_clauses
 
 _CLOSING = frozenset("」』”》】")
 _HEADINGS = frozenset("【】")
 _LONGEST = 12
 """Characters of a quotation that may be a name."""
-_ADDRESS = re.compile(f"(?:https?://|www\\.)(?:[!-~]|(?<=[/?=&#_%+-]){HAN.pattern}++)+")
-"""An address of the web: all that is ASCII up to a space, and Han characters behind a mark of it (/好吃)."""
 
 
-def join_quoted(text: str, clauses: Sequence[Clause]) -> Iterator[Clause]:
+def join_quoted(text: str, clauses: Sequence[Clause]) -> list[Clause]:
     """The clauses of a text, those joined between which nothing stands but a quotation mark.
 
     What a mark opens is joined if it is as short as a name: 店員說「…」 quotes a statement. 【環境】 at the beginning
     of a clause is a heading, and several of 【】 in a review are.
     """
-    whole: Clause | None = None
+    out: list[Clause] = []
     joined = False
     quotes = QUOTES - _HEADINGS if text.count("【") > 1 else QUOTES
     for clause in clauses:
-        marks = text[whole.end : clause.start] if whole and whole.sentence == clause.sentence else ""
+        marks = text[out[-1].end : clause.start] if out and out[-1].sentence == clause.sentence else ""
         name = clause.end - clause.start <= _LONGEST or marks[-1:] in _CLOSING
         heading = _HEADINGS.intersection(marks) and not joined and marks[-1] in _CLOSING
         joined = bool(marks) and name and not heading and quotes.issuperset(marks)
-        if whole and joined:
-            whole = Clause(whole.start, clause.end, whole.sentence)
-            continue
-        if whole:
-            yield whole
-        whole = clause
-    if whole:
-        yield whole
+        if joined:
+            out[-1] = Clause(out[-1].start, clause.end, clause.sentence)
+        else:
+            out.append(clause)
+    return out
 
 
 # ---- Clauses
@@ -65,8 +57,6 @@ LABEL_ENDS = frozenset(":：】|")
 """Marks behind a label (環境：)."""
 BRACKETS = re.compile("[(（][^()（）]{1,60}[)）]")
 """What stands in brackets, with them."""
-MEASURED = ("size", CONTEXT_ONLY)
-"""Categories of words that in brackets only say which size or kind was ordered."""
 
 
 def read_clauses(doc: Doc, rules: Compiled, refused: list[Refusal] | None = None) -> list[ReadClause]:
@@ -78,10 +68,7 @@ def read_clauses(doc: Doc, rules: Compiled, refused: list[Refusal] | None = None
     text, at = lower_case(doc.text), 0
     brackets, aside = [match.span() for match in BRACKETS.finditer(doc.text)], False
     starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
-    clauses = doc.clauses
-    if rules.natural and _ADDRESS.search(text):  # its words part those around them
-        clauses = find_clauses(_ADDRESS.sub(lambda address: "，" * len(address[0]), text))
-    for clause in join_quoted(doc.text, clauses):
+    for clause in join_quoted(doc.text, doc.clauses):
         at = bisect_left(starts, clause.start, at)
         stop = bisect_right(ends, clause.end, at)
         while at < stop:
@@ -99,9 +86,7 @@ def read_clauses(doc: Doc, rules: Compiled, refused: list[Refusal] | None = None
 def _read_items(
     text: str, tokens: Sequence[Token], place: tuple[int, int], rules: Compiled, refused: list[Refusal] | None
 ) -> list[Constituent] | None:
-    """The words of a clause with its opinion phrases and aspect terms; None if it names nothing and judges nothing, as
-    three in ten.
-    """
+    """The words of a clause with its phrases and terms; None if it names and judges nothing, as three in ten."""
     codes, sizes = rules.terms.rule.codes, rules.words.entries["SIZES"]
     units = rules.predicates.read(rules.units.read(text, tokens, place, refused))
     if not codes and {unit.symbol for unit in units}.isdisjoint(JUDGING):
@@ -124,16 +109,9 @@ def _make_clause(items: list[Constituent], written: str, text: str, clause: Clau
 
 
 def _is_aside(clause: Clause, items: Units, brackets: Sequence[tuple[int, int]]) -> bool:
-    """Whether a clause stands in brackets and judges nothing: it names nothing either (湯頭（紅湯）很濃).
-
-    A size alone is the size of what was ordered (（小）).
-    """
+    """Whether a clause stands in brackets and judges nothing: it names nothing either (湯頭（紅湯）很濃)."""
     at = bisect_right(brackets, (clause.start, 0)) - 1
-    if at < 0 or clause.start >= brackets[at][1]:
-        return False
-    phrase = items[0].phrase if len(items) == 1 and clause.end - clause.start == 1 else None
-    size = phrase is not None and phrase.entry.category.startswith(MEASURED)
-    return size or all(item.phrase is None for item in items)
+    return at >= 0 and clause.start < brackets[at][1] and all(item.phrase is None for item in items)
 
 
 # ---- Codes and sizes

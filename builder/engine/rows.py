@@ -95,10 +95,8 @@ ENGINE_CLASSES: Mapping[str, str] = {
     "AMOUNTS": "says by how much: 好吃很多",
     "JOINING": "stands between two opinions of one aspect: 又脆又香",
     "WHOLES": "means all of a place or thing, and belongs to the full aspect alone: 整體質感, 店裡座位",
-    "OVERALL": "is one of WHOLES that alone names nothing: 整體不錯",
     "HOUSES": "is a house, which a thing before it names: 書店",
     "DETERMINERS": "begins what belongs to the full aspect in front of it: 這家的麵",
-    "MEASURES": "is the last character of what points at a thing before its kind: 這道",
     "LOOSE": "is a character that touches a name and is no part of it: a measure word, a particle, an adverb",
     "SIZES": "belongs, with a number before it, to the name of the thing behind: 16吋的筆電",
     "HEADS": "is what an aspect is cut to that ends in it: 服務態度 to 態度",
@@ -108,9 +106,6 @@ ENGINE_CLASSES: Mapping[str, str] = {
     "GATHERING": "sums a list up: 品質服務都好",
     "PARTED": "sums a list up over commas alone: 湯，麵都是涼的",
     "ABOVE_ALL": "opens a clause with what the opinion before it holds of above all: 都很好吃，尤其是湯",
-    "POINTING": "points back at what was named, and goes on with no list: 桌上的菜，那些湯都很好",
-    "ADDING": "stands before what only goes into the thing that stays the topic: 加上緞帶點綴",
-    "ADDED": "says how much of it there is: 滿滿的亮片",
     "QUESTION": "is a character that ends a question",
     "ASKING": "stands in a question that really asks; others blame what they name: 湯都冷了？",
 }
@@ -182,9 +177,7 @@ Indexed = TypeVar("Indexed")
 
 
 def place_bits(units: Units, of_words: Sequence[int]) -> list[int]:
-    """For each unit its bits: those `of_words`, its kind, whether it touches the one before it, and whether it repeats
-    the one before that.
-    """
+    """For each unit its bits: those `of_words`, its kind, whether it touches or repeats what stands before it."""
     out = [bits | KIND_BITS[unit.symbol] for unit, bits in zip(units, of_words, strict=True)]
     for i, (before, unit) in enumerate(pairwise(units), start=1):
         if before.end == unit.start:
@@ -238,14 +231,9 @@ class Pattern(NamedTuple):
     about: int
     needs: tuple[int, ...]
 
-    @property
-    def expression(self) -> re.Pattern[str]:
-        """The pattern as a regular expression, made when it is first asked for: few rules meet a text."""
-        return compile_body(self.body)
-
     def holds(self, line: str) -> bool:
         """Whether it holds of the unit of a line that is in question."""
-        return self.expression.search(line) is not None
+        return compile_body(self.body).search(line) is not None
 
 
 class RuleRows:
@@ -280,9 +268,7 @@ class RuleRows:
         return row
 
     def compile(self, pattern: str, focus: frozenset[str], where: str) -> Pattern:
-        """A pattern made ready. `focus`: the names of what it is about, one of which it has; ResourceError where it has
-        none.
-        """
+        """A pattern made ready. `focus`: names of what it is about; ResourceError where it has none of them."""
         atoms = [atom for atom in _ATOM.findall(pattern) if not focus.isdisjoint(atom.split("&"))]
         if not atoms:
             fix = "name one of " + ", ".join(sorted(focus))
@@ -305,13 +291,10 @@ class RuleRows:
             elif part[0] in "?*{":
                 del groups[-1][-1][-1:]
             elif part[0] != "+":
-                needs = _unite_needs(groups.pop()) if part == ")" else self._need(part)
+                own = [factor.needed for factor in self._atoms.get(part, ()) if factor.needed]
+                needs = _unite_needs(groups.pop()) if part == ")" else own
                 groups[-1][-1].append(needs)
         return _unite_needs(groups[0])
-
-    def _need(self, part: str) -> tuple[int, ...]:
-        """What an atom needs, if it is one."""
-        return tuple([factor.needed for factor in self._atoms.get(part, ()) if factor.needed])
 
     def spell_pattern(self, pattern: str) -> str:
         """A pattern as a regular expression over rows."""
@@ -341,7 +324,7 @@ class RuleRows:
 
 @lru_cache(maxsize=COMPILED)
 def compile_body(body: str) -> re.Pattern[str]:
-    """An expression, made when it is first asked for."""
+    """An expression, made when it is first asked for: few rules meet a text."""
     return re.compile(body)
 
 

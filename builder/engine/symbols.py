@@ -99,9 +99,7 @@ def spell_symbols(symbols: str) -> str:
 
 @cache
 def compile_pattern(pattern: str, where: str) -> re.Pattern[str]:
-    """`pattern` as a regular expression with the group `target`; ResourceError names an unknown unit or a bad
-    expression.
-    """
+    """`pattern` as an expression with the group `target`; ResourceError names an unknown unit or a bad pattern."""
 
     def symbol(match: re.Match[str]) -> str:
         if match[0] not in _NAMES:

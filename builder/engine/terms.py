@@ -9,11 +9,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from builder.core.records import Span
-from builder.engine.constituents import GENERIC, THINGS, Constituent, Term, Units, bar_aspect, is_kind, is_thing
+from builder.engine.constituents import GENERIC, THINGS, Constituent, Term, Units, is_kind, is_thing
 from builder.engine.coordination import ListReader, make_listed_nouns_aspects
 from builder.engine.params import compile_pairs
 from builder.engine.rows import WordTable
-from builder.engine.symbols import ADJ, ADV, ASPECT, BLOCKED, BUT, DE, NOUN, PART, symbol_set
+from builder.engine.symbols import ADJ, ADV, ASPECT, BLOCKED, BUT, DE, NOUN, symbol_set
 from builder.language.lexicon.resources import Lexicon
 
 PRAISE = 7.5
@@ -21,7 +21,7 @@ PRAISE = 7.5
 _BEFORE_HEADS = frozenset(["noun", "verb", "adjective"])
 """Roles of morphemes that stand before the head of a name."""
 _TAIL_UNITS = symbol_set("NOUN PART")
-"""What the last character of a name may be read as."""
+"""What the last character of a name may be read as, and a stray one in front."""
 _PART_UNITS = symbol_set("VERB ADJ NOUN BLOCKED")
 """What a part from morphemes.tsv may be read as."""
 _LISTED = frozenset(["thing", "kind", "person", "other"])
@@ -60,9 +60,7 @@ class TermRule:
 
 
 class TermReader:
-    """A `TermRule` made ready for reading. `are_separate` and `is_leading` look up pairs
-    of classes; `endings` are the last characters of composed names.
-    """
+    """A `TermRule` made ready for reading. `_endings` are the last characters of composed names."""
 
     def __init__(self, lexicon: Lexicon, rule: TermRule, words: WordTable, lists: ListReader) -> None:
         self._lexicon, self.rule, self._words, self._lists = lexicon, rule, words, lists
@@ -79,11 +77,8 @@ class TermReader:
 
     def _ends_name(self, term: Term, item: Constituent) -> bool:
         """Whether a word belongs to the aspect it touches: the head of a composed name (麵, 湯, 鍋)."""
-        if not self._is_composed(term):
-            return False
-        if self._lexicon.morphemes.get(item.word) == "head":
-            return True
-        return item.symbol in _TAIL_UNITS and item.word in self._endings and self._is_stray(item.word)
+        tail = item.symbol in _TAIL_UNITS and item.word in self._endings and self._is_stray(item.word)
+        return self._is_composed(term) and (tail or self._lexicon.morphemes.get(item.word) == "head")
 
     def _is_stray(self, word: str) -> bool:
         """Whether a character that touches a name is likely a part of it (羊油拌麵 線)."""
@@ -99,10 +94,8 @@ class TermReader:
         thing = item.term.role in THINGS
         if before.symbol == BLOCKED and self._is_proper(before, item.term):
             return True
-        if before.symbol == NOUN:
-            return len(before.word) > 1 or (thing and self._is_stray(before.word))
-        if before.symbol == PART:
-            return thing and self._is_stray(before.word)
+        if before.symbol in _TAIL_UNITS:
+            return (before.symbol == NOUN and len(before.word) > 1) or (thing and self._is_stray(before.word))
         role = self._lexicon.morphemes.get(before.word, "")
         return thing and role in _BEFORE_HEADS and before.symbol in _PART_UNITS
 
@@ -115,9 +108,7 @@ class TermReader:
 
     def _names_a_kind(self, before: Constituent, item: Constituent, out: Units) -> bool:
         """甜菠菜, 濃厚雞白湯拉麵: a sensory word right before a thing, without a degree word, is part of its name."""
-        if before.end != item.start or item.term is None:
-            return False
-        if item.term.role not in THINGS or item.term.role in GENERIC:
+        if before.end != item.start or item.term is None or item.term.role not in THINGS - GENERIC:
             return False
         if before.symbol == ADJ and len(before.word) == 1:
             return True
@@ -133,16 +124,10 @@ class TermReader:
     # Terms
 
     def join(self, clause: list[Constituent], text: str) -> list[Constituent]:
-        """Join neighbouring parts of one aspect, attach owners, and take what 、 和 跟 coordinate with an aspect for
-        one.
-        """
+        """Join neighbouring parts of one aspect, attach owners, and add what 、 和 跟 coordinate with an aspect."""
         compounds, heads = self.rule.compounds, self._words.entries["HEADS"]
         out: list[Constituent] = []
         for i, item in enumerate([_cut_to_head(item, heads) for item in clause] if heads else clause):
-            if item.word in self._wholes and out and out[-1].term and out[-1].end == item.start:
-                after = clause[i + 1 : i + 2]
-                if not (after and after[0].term and after[0].start == item.end):
-                    item = item._replace(symbol=ADV, term=None)  # 餐點 整體 不錯
             joined = self._join_to_last(out, item, text) if out and (item.term or out[-1].term) else None
             if joined is None and compounds and out and self._is_head(clause, i):
                 count = 2 if out[-1].symbol == DE and len(out) > 1 else 1
@@ -150,34 +135,21 @@ class TermReader:
                 if first.term is not None and text[first.end : item.start] in _POSSESSIVE:
                     joined = count, first._replace(end=item.end, word=text[first.start : item.end], last=item.last)
             if joined is None or self._are_touching_things(out[-1], clause, i):
-                out.append(bar_aspect(item) if is_kind(item) and self._names_again(out, item) else item)
+                out.append(item)
                 continue
             out[-joined[0] :] = [joined[1]]
             while compounds and len(out) > 1 and out[-2].end == out[-1].start and self._goes_on_left(out, clause, i):
                 first, last = out[-2:]  # 清蒸 野生石斑
                 out[-2:] = [self._make_one(first, last, text, last.term and last.term.owner)]
-        # 整體 不錯 judges all, and names nothing
-        return make_listed_nouns_aspects(
-            [bar_aspect(item) if item.term and self._words.holds("OVERALL", item.word) else item for item in out]
-        )
+        return make_listed_nouns_aspects(out)
 
     def _is_head(self, clause: Units, i: int) -> bool:
-        """商品 質素 很好, 商品 的 質素 很好: whether a noun that no lexicon holds may be the head of the name before
-        it, as an opinion follows over adverbs.
-        """
+        """商品 質素 很好: whether an unknown noun may be the head of the name before it, as an opinion follows."""
         item = clause[i]
-        if item.symbol != NOUN or len(item.word) < 2 or item.word in self._lexicon.general:
-            return False
-        if not item.word.isalpha() or item.word.isascii():
+        unknown = item.word not in self._lexicon.general and item.word.isalpha() and not item.word.isascii()
+        if item.symbol != NOUN or len(item.word) < 2 or not unknown:
             return False
         return next((other.phrase for other in clause[i + 1 :] if other.symbol != ADV), None) is not None
-
-    def _names_again(self, out: Units, item: Constituent) -> bool:
-        """豬腳這道菜很香, 芋圓這款甜品很好吃: whether the kind of thing `item` is the thing named before it again."""
-        if len(out) < 2 or out[-1].end != item.start or not self._words.holds("POINTING", out[-1].word):
-            return False
-        before = out[-2].term
-        return before is not None and before.role in THINGS and self._words.holds("MEASURES", out[-1].word[-1])
 
     def _are_touching_things(self, before: Constituent, clause: Units, i: int) -> bool:
         """牛肉麵排骨飯都很油: two names of whole things before a word that gathers them are a list, not one name."""
@@ -187,9 +159,7 @@ class TermReader:
         return item.term.role in _LISTED and self._lists.are_gathered(clause, i)
 
     def _join_to_last(self, out: Units, item: Constituent, text: str) -> tuple[int, Constituent] | None:
-        """How many of the last constituents of `out` the new one joins, and what they become; None if it stands
-        alone.
-        """
+        """How many of the last constituents the new one joins, and what they become; None if it stands alone."""
         before = out[-1]
         touches = before.end == item.start
         if before.term and touches and item.symbol in _SUFFIX_UNITS and self._ends_name(before.term, item):
@@ -212,9 +182,8 @@ class TermReader:
 
     def _is_one_term(self, before: Constituent, item: Constituent) -> bool:
         """Whether two aspects that touch are one term rather than a list."""
-        if before.word in self._wholes or self._words.holds("HOUSES", item.word):
-            return True
-        return not self._are_separate(before.own_term.cls, item.own_term.cls)
+        one = before.word in self._wholes or self._words.holds("HOUSES", item.word)
+        return one or not self._are_separate(before.own_term.cls, item.own_term.cls)
 
     def _make_one(self, first: Constituent, last: Constituent, text: str, owner: Span | None) -> Constituent:
         lead = self._count_lead(first, last)
@@ -223,9 +192,7 @@ class TermReader:
         return last._replace(start=first.start, word=text[first.start : last.end], term=term)
 
     def _count_lead(self, first: Constituent, last: Constituent) -> int:
-        """How many characters of the name that the two become only say where it is or of what kind:
-        店裡 座位, 甜點 布丁, 餐廳 餐點.
-        """
+        """How many characters of the name that two become only say where or what kind it is: 店裡 座位, 甜點 布丁."""
         of_kind = is_kind(first) and is_thing(last) and last.own_term.role not in GENERIC
         leads = first.term and (of_kind or self._is_leading(first.term.cls, last.own_term.cls))
         within = last.own_term.lead and not (first.term and is_thing(first) and not is_kind(first))
@@ -247,18 +214,14 @@ class TermReader:
 
 def _cut_to_head(item: Constituent, heads: Collection[str]) -> Constituent:
     """The aspect's head alone where the convention wants it so."""
-    if item.term is None or item.term.role in THINGS or item.term.role == "person":
-        return item
     head = next((item.word[i:] for i in range(1, len(item.word) - 1) if item.word[i:] in heads), None)
-    if head is None:
+    if item.term is None or item.term.role in THINGS or item.term.role == "person" or head is None:
         return item
     return item._replace(start=item.end - len(head), word=head, term=item.term._replace(owner=None, lead=0))
 
 
 def find_leads(lexicon: Lexicon, wholes: Collection[str]) -> Mapping[str, int]:
-    """Entries of the aspect lexicon that begin with one of `wholes` -> how many of their characters it takes (整體
-    口感).
-    """
+    """Aspect entries that begin with one of `wholes` -> how many of their characters it takes (整體 口感)."""
     lengths = {len(word) for word in wholes}
     return {
         word: length + (word[length : length + 1] == "的")

@@ -23,7 +23,6 @@ from builder.engine.symbols import (
     DE,
     DEG,
     IRREALIS,
-    JUDGING,
     NEG,
     NOUN,
     OPINION,
@@ -49,8 +48,6 @@ QUOTES = frozenset('「」『』“”"《》【】')
 """Marks around a name (推薦「牛肉麵」) that part no clause from what is said of it."""
 _LATIN = re.compile("[a-zß-öø-ɏ]{3,}")
 """Names in Latin letters that no lexicon holds (espresso)."""
-_LATIN_NAME = re.compile("[a-zß-öø-ɏ]++(?: [a-zß-öø-ɏ]++){1,3}+(?! ?[a-z0-9ß-öø-ɏ])")
-"""A name of several words in Latin letters (fish and chips), up to four: more are a sentence, a code has a number."""
 _ADVERBIAL = symbol_set("ADV DEG NEG COP")
 """Between a fault and what is said of it."""
 _TWO_ROLES = symbol_set("OPINION NEG POST")
@@ -99,9 +96,7 @@ class UnitReader:
     def read(
         self, text: str, tokens: Sequence[Token], place: tuple[int, int], refused: list[Refusal] | None = None
     ) -> list[Constituent]:
-        """Units of the tokens of a place [first, stop), which lie in one clause. `text` is lower case where that keeps
-        its length. What a rule takes for another kind of unit is added to `refused`.
-        """
+        """Units of the tokens of a place [first, stop) in one clause; `text` is in lower case."""
         i, stop = place
         out: list[Constituent] = []
         known, reach = self._symbols, self._reach
@@ -123,11 +118,8 @@ class UnitReader:
             elif pos != "X" and (pieces := self._split(word)):
                 out += [Constituent(start + a, start + b, symbol, word[a:b], i) for a, b, symbol in pieces]
             else:
-                j = self._find_latin_name(text, tokens, i, stop)
-                word = text[start : tokens[j].end]
-                name = j > i or (pos == "X" and _LATIN.fullmatch(word))
-                symbol = NOUN if name else SYMBOL_OF_TAG.get(pos, OTHER)
-                out.append(Constituent(start, tokens[j].end, symbol, word, i))
+                symbol = NOUN if pos == "X" and _LATIN.fullmatch(word) else SYMBOL_OF_TAG.get(pos, OTHER)
+                out.append(Constituent(start, end, symbol, word, i))
             i = j + 1
         return self._settle_roles(out, refused)
 
@@ -165,23 +157,8 @@ class UnitReader:
             j -= 1
         return j
 
-    def _find_latin_name(self, text: str, tokens: Sequence[Token], i: int, stop: int) -> int:
-        """The last token of the name in Latin letters that token i begins (crème brûlée, fish and chips); i if none
-        does.
-
-        No word of it is one that judges or names something, its last one is in no lexicon, and no number follows.
-        """
-        name = _LATIN_NAME.match(text, tokens[i].start, tokens[stop - 1].end)
-        words = name[0].split(" ") if name else []
-        kinds = [self._symbols.get(word) for word in words]
-        if len(words) < 2 or kinds[-1] or not JUDGING.isdisjoint(kinds[1:]):
-            return i
-        return next((j for j in range(i, stop) if name and tokens[j].end == name.end()), i)
-
     def _cut_behind_latin(self, text: str, tokens: Sequence[Token], start: int, j: int, stop: int) -> list[Constituent]:
-        """CP 值高 is CP值 and 高: an entry that begins with Latin letters and ends inside token j, whose rest is a
-        known word. Nothing if there is none.
-        """
+        """CP 值高 is CP值 and 高: an entry that ends inside token j, and its known rest; nothing if there is none."""
         if j >= stop or tokens[j].start != tokens[j - 1].end:
             return []
         known, end = self._symbols, tokens[j].end
@@ -207,9 +184,7 @@ class UnitReader:
         return units
 
     def _take_apart(self, unit: Constituent, reading: UnitReading) -> list[Constituent]:
-        """人很多 as 人, 很 and 多, 料多實在 as 料, 多 and 實在: the parts, each of the kind that it is by itself, or a
-        degree word (好) before another one. None where a word does not fall apart.
-        """
+        """人很多 as 人, 很 and 多, 料多實在 as 料, 多 and 實在; nothing where a word does not fall apart."""
         opinions, heads = self._lexicon.opinions, reading.heads
         parts = reading.apart.get(unit.word, ())
         if heads and not parts:
@@ -257,14 +232,9 @@ class UnitReader:
         return ADV if symbol == POST and before != OPINION else symbol
 
     def _is_described(self, word: str, units: Units, i: int) -> bool:
-        """Whether word i of two roles is what an opinion is about: a fault (有腥味), and one of JUDGED, only if one
-        follows, over adverbs (腥味很重), or stands before 的 (很重的 腥味).
-        """
-        if self._lexicon.role(word) != "fault" and not self._words.holds("JUDGED", word):
-            return True
-        if i > 1 and units[i - 1].symbol == DE and units[i - 2].word in self._lexicon.context:
-            return True
-        return next((unit.symbol for unit in units[i + 1 :] if unit.symbol not in _ADVERBIAL), "") == OPINION
+        """Whether word i is what an opinion is about: a fault, or one of JUDGED, only before an opinion (腥味很重)."""
+        behind = next((unit.symbol for unit in units[i + 1 :] if unit.symbol not in _ADVERBIAL), "")
+        return behind == OPINION or not (self._lexicon.role(word) == "fault" or self._words.holds("JUDGED", word))
 
 
 def lower_case(text: str) -> str:

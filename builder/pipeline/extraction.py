@@ -27,8 +27,9 @@ from builder.core.files import read_text, replacing
 from builder.core.progress import bar
 from builder.core.records import aspect_text
 from builder.core.settings import Config, Convention
-from builder.engine.reader import Reader, Recipe, RuleSystem, Triplets, split_batches, to_text
+from builder.engine.reader import Reader, Recipe, Triplets, to_text
 from builder.language.lexicon.folders import Folders, folders_in
+from builder.pipeline.rule_system import RuleSystem, split_batches
 from builder.release.export.extract_output import AnsweredText, Writer
 from builder.reviews.script import Variants
 from builder.reviews.sources.texts import STANDARD, Text

@@ -175,7 +175,7 @@ def _composed(lists: _Lists) -> Iterator[Finding]:
 
 
 def _made(kind: str, base: int) -> int:
-    """The sign that a negator or degree word makes of a sign; a denied neutral is bad (engine.polarity)."""
+    """The sign that a negator or degree word makes of a sign; a denied neutral is bad (engine.weighing)."""
     if kind == "short":
         return -1
     if kind in ("not", "hedge", "fail", "without"):
