@@ -8,7 +8,7 @@ a rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
@@ -17,6 +17,7 @@ from builder.core.records import VALENCES, ReadWord, Reasons, Triplet, polarity_
 from builder.core.settings import Convention
 from builder.engine.compiled import Compiled
 from builder.engine.constituents import (
+    AspectCandidate,
     AspectChoice,
     Aspects,
     Constituent,
@@ -55,7 +56,15 @@ from builder.language.lexicon.rules import Rule
 class Engine:
     """`extract(doc)` gives the triplets of a review; all state is the compiled lexicon and rules."""
 
-    def __init__(self, lexicon: Lexicon, rules: Sequence[Rule], convention: Convention = "natural") -> None:
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        rules: Sequence[Rule],
+        convention: Convention = "natural",
+        observe: Callable[[Constituent, Sequence[AspectCandidate]], None] | None = None,
+    ) -> None:
+        """`observe` is called with each opinion that is weighed, and its candidates: for those who fit the weights."""
+        self._observe = observe
         self._rules = Compiled(lexicon, rules, convention)
         self._lexicon = self._rules.lexicon
         self._find_pairers = cache(self._rules.find_pairers)
@@ -215,6 +224,8 @@ class Engine:
         if decision is not None and (pairing is None or pairing.rule not in decision.rule.sure):
             proposal = pairing and (pairing.rule, pairing.aspects[0])
             weighed = weigh_candidates(scene, proposal, partial(self._fits, scene), decision)
+            if weighed and self._observe is not None:
+                self._observe(scene.opinion, weighed)
             if not weighed or weighed[0].score <= 0:
                 return None
             if pairing is None or weighed[0].aspect is not pairing.aspects[0]:

@@ -20,17 +20,14 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
-from unittest.mock import patch
+from typing import NamedTuple
 
 import numpy as np
 from dimabsa import gold as read_dimabsa
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
-from builder.engine import engine
-from builder.engine.constituents import AspectCandidate, Scene
-from builder.engine.deciding import weigh_candidates
+from builder.engine.constituents import AspectCandidate
 from builder.engine.engine import Engine
 from builder.engine.params import in_force
 from builder.engine.reader import Reader, Reading, Recipe, extract, make_reader
@@ -135,18 +132,13 @@ def read_examples(reader: Reader) -> Iterator[Text]:
 def collect(texts: Sequence[Text], reader: Reader) -> list[Case]:
     """The cases of all texts, read with the present weights."""
     seen: list[tuple[str, Sequence[AspectCandidate]]] = []
-
-    def weigh(scene: Scene, *others: Any) -> list[AspectCandidate]:
-        weighed = weigh_candidates(scene, *others)
-        seen.append((scene.opinion.word, weighed))
-        return weighed
-
-    reading_engine = Engine(reader.lexicon, load_rules())
+    reading_engine = Engine(
+        reader.lexicon, load_rules(), observe=lambda opinion, weighed: seen.append((opinion.word, weighed))
+    )
     cases = []
     for text in texts:
         seen.clear()
-        with patch.object(engine, "weigh_candidates", weigh):
-            reading_engine.extract(text.reading.doc)
+        reading_engine.extract(text.reading.doc)
         for opinion, weighed in seen:
             required, optional = (
                 [aspect for aspect, core, full in named if is_part(core, opinion) or is_part(opinion, full)]
