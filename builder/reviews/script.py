@@ -65,6 +65,9 @@ _SHARED = frozenset(
     "台里只才面后干出了松几丰卷吃周回向后布并志扎担斗朴杯杆柜栗欲沾注泄洒涂游准炮烟症皂秋秘筑系累舍蔑谷踪辟迹郁钟鉴闲霉須余余万于云伙划虱凶岩肴灶唇粽峰糍"
 )
 
+_TELLING_IN_WORDS = frozenset("丰致钟几万面")
+"""Written in both, but not in words where a conversion changes them (丰富, 精致, 面很好吃; not 致詞)."""
+
 
 def tells_script(text: str) -> bool:
     """Whether a text has a character that only one script writes."""
@@ -84,7 +87,7 @@ def script_of(text: str) -> Script:
         if not HAN.search(text):
             return "none"
         words = zip(text, _from_simplified(text), strict=True) if len(text) > 1 else ()
-        return "simplified" if any(own != new and own != "台" for own, new in words) else "traditional"
+        return "simplified" if any(own != new and own in _TELLING_IN_WORDS for own, new in words) else "traditional"
     simplified = votes.count(-1) / telling
     return "simplified" if simplified > 0.8 else "mixed" if simplified >= 0.2 else "traditional"
 
