@@ -49,6 +49,7 @@ def reader() -> Reader:
         ("湯濃麵硬叉燒嫩", {"湯|濃|POS", "麵|硬|NEG", "叉燒|嫩|POS"}),
         # what brackets only name is no topic
         ("湯頭（紅湯）很濃", {"湯頭|濃|POS"}),
+        ("炒飯（小）份量剛好", {"份量|剛好|POS"}),
         # a verb before what it takes
         ("也可以選擇清淡湯頭", set()),
         # what another is fond of, and the kind of place that something is measured by
@@ -126,6 +127,10 @@ def reader() -> Reader:
         ("環境：服務：好", {"服務|好|POS"}),
         ("老闆說：好", set()),
         ("口味：★★★★ 環境：★★", set()),
+        # a name of several Latin words
+        ("滷味不錯，panna cotta太甜了", {"滷味|不錯|POS", "panna cotta|甜|NEG"}),
+        ("滷味不錯，fish and chips很油", {"滷味|不錯|POS", "fish and chips|油|NEG"}),
+        ("Café au lait很好喝", {"Café au lait|好喝|POS"}),
         ("湯很好喝 we went there with all of them 很鹹", {"湯|好喝|POS", "湯|鹹|NEG"}),
         # a coordinated aspect that an opinion cannot describe
         ("店內環境、食材新鮮", {"食材|新鮮|POS"}),
@@ -498,6 +503,20 @@ def test_an_aspect_is_no_part_of_its_opinion(reader: Reader, text: str) -> None:
     assert len(found.opinion_full.spans) == 2
     assert found.aspect.text not in found.opinion_full.text
     assert found.opinion_full.text == "".join(text[start:end] for start, end in found.opinion_full.spans)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://example.org/a?x=很貴",
+        "http://example.org/服務很差",
+        "www.example.org/好吃的湯",
+        "https://example.org/x",
+    ],
+)
+def test_the_words_of_an_address_say_nothing(reader: Reader, address: str) -> None:
+    assert reader.found(f"菜單{address} 雞排很脆") == {"雞排|脆|POS"}
+    assert reader.found(f"雞排很脆{address}") == {"雞排|脆|POS"}
 
 
 def count_lines(work: Callable[[], object]) -> int:

@@ -71,10 +71,18 @@ def change_lexicon(lexicon: Lexicon, rule: Rule, changes: VocabularyRule) -> Lex
         for word in words
     }
     short = {word: entry for word, entry in lexicon.opinions.items() if len(word) <= changes.longest_opinion}
-    judging = {word: entry for word, entry in short.items() if not (table.find(word, entry) & unjudged)}
+    judging = {
+        word: entry
+        for word, entry in short.items()
+        if not (changes.without_opinions and table.find(word, entry) & unjudged)
+    }
     opinions = _leave_out(judging | new, read_apart | no_opinions)
     named = {word: AspectEntry(word, cls, rule.where) for cls, words in changes.aspects.items() for word in words}
-    kept = {word: own for word, own in lexicon.aspects.items() if len(word) <= 2 or not (table.find(word) & unnamed)}
+    kept = {
+        word: own
+        for word, own in lexicon.aspects.items()
+        if len(word) <= 2 or not (changes.without_aspects and table.find(word) & unnamed)
+    }
     aspects = _leave_out(_leave_out(kept, new.keys() | read_apart) | named, no_aspects)
     # a hole is a hole: 調酒 must not fall apart into 調 and 酒, nor Q彈 into Q and 彈
     holes = {word for word in no_aspects if len(word) > 1 and word not in opinions and word not in lexicon.general}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from builder.engine.constituents import ATTRIBUTES, THINGS, Aspects, Constituent, Term, Topic, Units, is_kind, is_thing
 from builder.engine.rows import WordTable
-from builder.engine.symbols import ADV, ASPECT, DEG, JOINERS, NEG, NOUN, symbol_set
+from builder.engine.symbols import ADV, ASPECT, DE, DEG, JOINERS, NEG, NOUN, symbol_set
 
 _LONGEST_LIST = 40
 """Aspects that a list over several clauses holds at most."""
@@ -22,6 +22,8 @@ _ENDING = symbol_set("PART CONJ ADV OPINION")
 """Behind an opinion that ends its clause, alone or with others (好吃 且 超值)."""
 _NAMES = symbol_set("ASPECT CONJ LIST NUM NOUN BLOCKED PRON PART DE COP")
 """Units of a clause that names things and says nothing of them."""
+_REACH = 4
+"""Units before an aspect among which the word that adds it stands (加 了 一 顆 梅子)."""
 _LISTING = symbol_set("ASPECT LIST CONJ")
 """Units of a clause that is a list."""
 _LEAST = 2
@@ -114,6 +116,8 @@ class ListReader:
             return topic and topic._replace(is_list=False)
         if topic and not named and not label and len(topic.aspects) > 1 and paired[-1] in topic.aspects:
             return topic._replace(named=False, is_list=False)
+        if topic and named and self._only_adds(clause, named, topic):
+            return topic
         if topic and named and not paired:  # 沒有 太多 香料, 不 適合 煮 湯
             opening = (item for item in clause if item.end <= named[0].start)
             if any(item.symbol == NEG or (item.phrase is not None and item.phrase.negators) for item in opening):
@@ -127,6 +131,21 @@ class ListReader:
         things = [item for item in named if item.start < last.start and is_thing(item)]
         before = topic and topic.thing
         return Topic(aspects, not paired, things[-1] if things else before, is_list, label)
+
+    def _only_adds(self, clause: Units, named: Units, topic: Topic) -> bool:
+        """牛肉湯來了，裡面加了薑絲: whether a clause only names what goes into the thing that was named before it, and
+        at most tells how much of it there is (包了滿滿的豆芽).
+        """
+        about, first = topic.aspects[-1], named[0]
+        if about.own_term.role not in THINGS or first.own_term.role not in THINGS:
+            return False
+        if any(item.phrase and not self._words.holds("ADDED", item.word, item.entry) for item in clause):
+            return False
+        at = next(i for i, item in enumerate(clause) if item is first)
+        before = clause[max(0, at - _REACH) : at]
+        if any(item.symbol == DE and (not i or before[i - 1].phrase is None) for i, item in enumerate(before)):
+            return False
+        return any(self._words.holds("ADDING", item.word) for item in before)
 
     def _find_subject(self, clause: Units, named: Units) -> Constituent:
         """The aspect that a clause which judges nothing is about: 豬排飯 of 豬排飯有高麗菜, else the last."""

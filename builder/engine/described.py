@@ -212,6 +212,9 @@ def add_attributes(pair: PathPair, words: DescribedWords) -> PathPair:
 
 # ---- Polarity of a pair (section 3.2.4)
 
+MIDDLE = 5.0
+LOWEST = 1.0
+
 
 def find_negators(words: DescribedWords, opinion: Constituent, lexicon: Lexicon) -> list[tuple[Token, str]]:
     """The tokens in a negation relationship with an opinion, each with its relation.
@@ -238,7 +241,7 @@ def classify(phrase: Phrase) -> tuple[float, Reasons]:
     word, value = read_opinion(phrase.entry), phrase.entry.valence
     if not phrase.kinds:
         return value, Reasons(word)
-    return max(1.0, 10 - value), Reasons(word, (("negation", f"reversed: {', '.join(phrase.kinds)}"),))
+    return max(LOWEST, 2 * MIDDLE - value), Reasons(word, (("negation", f"reversed: {', '.join(phrase.kinds)}"),))
 
 
 # ---- The system
@@ -335,6 +338,8 @@ class DescribedEngine:
 
     def weigh(self, doc: Doc, proposed: Sequence[Triplet]) -> list[Triplet | None]:
         """What models propose for a document, with the polarity that section 3.2.4 gives it."""
+        if not proposed:
+            return []
         words = self.read(doc.text, doc.tokens)
         made = [(item, *_make_opinion(doc.text, item)) for item in words.opinions]
         opinions = [(item._replace(start=full.start), opinion, full) for item, opinion, full in made]
@@ -346,17 +351,24 @@ class DescribedEngine:
         opinion, opinion_full = _make_opinion(doc.text, pair.opinion)
         aspect, owner = _make_aspect(doc.text, words, pair)
         first = CONJUNCTION if pair.conjunct_of else PATH
-        rules = (first, ATTRIBUTE) if pair.attributes else (first,)
-        reasons = replace(
-            reasons,
-            aspect=read_aspect(pair.aspect, self.aspects),
-            negators=tuple([doc.text[start:end] for start, end in pair.opinion.own_phrase.negators]),
-            pairing=pair.detail,
-            attributes=tuple([attribute.word for attribute in pair.attributes]),
-            path=pair.path or None,
+        return Triplet(
+            aspect=aspect,
+            aspect_full=aspect,
+            opinion=opinion,
+            opinion_full=opinion_full,
+            polarity=polarity_of(value),
+            valence=round(value, 2),
+            owner=owner,
+            rules=(first, ATTRIBUTE) if pair.attributes else (first,),
+            reasons=replace(
+                reasons,
+                aspect=read_aspect(pair.aspect, self.aspects),
+                negators=tuple([doc.text[start:end] for start, end in pair.opinion.own_phrase.negators]),
+                pairing=pair.detail,
+                attributes=tuple([attribute.word for attribute in pair.attributes]),
+                path=pair.path or None,
+            ),
         )
-        parts = aspect, aspect, opinion, opinion_full
-        return Triplet(*parts, polarity_of(value), round(value, 2), owner, rules=rules, reasons=reasons)
 
 
 def _number_sentences(doc: Doc) -> list[int]:

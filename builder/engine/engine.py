@@ -218,7 +218,9 @@ class Engine:
             topic = lists.next_topic(clause.items, paired, topic, clause.label)
 
     def _pair(self, scene: Scene) -> AspectChoice | None:
-        """The aspects of an opinion: what the first rule finds if that is sure, else the best candidate, if any."""
+        """The aspects of an opinion: what the first rule finds if that is sure, else the best candidate, if any. Those
+        coordinated with the chosen one share the opinion.
+        """
         pairing, clause = next(self._find_choices(scene), None), scene.items
         decision = self._rules.decision
         if decision is not None and (pairing is None or pairing.rule not in decision.rule.sure):
@@ -290,15 +292,22 @@ class Engine:
         opinion, opinion_full = make_opinion(doc.text, scene.items, scene.at, self._rules.words, aspect)
         if self._rules.natural:
             opinion_full = cut_out(doc.text, opinion_full, (aspect.start, aspect.end))
-        owner = make_element(doc.text, (term.owner,)) if term.owner and term.owner[0] >= start else None
-        reasons = replace(
-            reasons,
-            aspect=read_aspect(aspect, self._lexicon.aspects),
-            negators=tuple([doc.text[start:end] for start, end in phrase.negators]),
-            pairing=pairing.detail,
-            candidates=candidates,
-            margin=margin,
-            path=None if steps is None else tuple(steps),
+        return Triplet(
+            aspect=short,
+            aspect_full=aspect_full,
+            opinion=opinion,
+            opinion_full=opinion_full,
+            polarity=polarity_of(value),
+            valence=round(value, 2),
+            owner=make_element(doc.text, (term.owner,)) if term.owner and term.owner[0] >= start else None,
+            rules=(rule,),
+            reasons=replace(
+                reasons,
+                aspect=read_aspect(aspect, self._lexicon.aspects),
+                negators=tuple([doc.text[start:end] for start, end in phrase.negators]),
+                pairing=pairing.detail,
+                candidates=candidates,
+                margin=margin,
+                path=None if steps is None else tuple(steps),
+            ),
         )
-        parts = short, aspect_full, opinion, opinion_full
-        return Triplet(*parts, polarity_of(value), round(value, 2), owner, rules=(rule,), reasons=reasons)

@@ -215,7 +215,9 @@ class Matcher:
         return (rule.name for rule, text in self._spell_for(line, first, k, state) if rule.holds(text))
 
     def _spell_for(self, line: Line, first: int, k: int, state: int) -> Iterator[tuple[_Matched, str]]:
-        """Each rule that can hold of opinion k by the words of its clause, with the line of that."""
+        """Each rule that can hold of opinion k by the words of its clause, with the line of its clause where opinion k
+        is in question; its phrase begins at unit `first`.
+        """
         rules = [rule for rule in self._index.find(line.bits[k]) if rule.may_hold(line.bits[k], line.clause)]
         if not rules:
             return

@@ -244,7 +244,8 @@ class CarriedTopic:
     def _has_subject(self, scene: Scene, category: str) -> bool:
         """Whether the clause of an opinion of a category names a subject of its own."""
         symbols = scene.symbols[: scene.at]
-        if self.blockers.intersection(symbols) or scene.symbols[scene.at + 1 : scene.at + 2] in self.before:
+        after = scene.items[scene.at + 1 : scene.at + 2]  # 好吃 到 想 再 來 names no subject
+        if self.blockers.intersection(symbols) or any(i.symbol in self.before and i.word != "到" for i in after):
             return True
         others = BLOCKED in symbols and not category.startswith(self.felt)
         return others and any(item.word in self.others for item in scene.items[: scene.at])

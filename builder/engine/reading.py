@@ -19,13 +19,18 @@ from builder.engine.matching import Refusal
 from builder.engine.symbols import ASPECT, JUDGING, symbol_set
 from builder.engine.terms import bar_all
 from builder.engine.units import QUOTES, lower_case
+from builder.engine.weighing import CONTEXT_ONLY
 from builder.language.lexicon.resources import Lexicon
+from builder.reviews.script import HAN
 from builder.reviews.text import Clause
+from builder.reviews.text import clauses as find_clauses
 
 _CLOSING = frozenset("」』”》】")
 _HEADINGS = frozenset("【】")
 _LONGEST = 12
 """Characters of a quotation that may be a name."""
+_ADDRESS = re.compile(f"(?:https?://|www\\.)(?:[!-~]|(?<=[/?=&#_%+-]){HAN.pattern}++)+")
+"""An address of the web: all that is ASCII up to a space, and Han characters behind a mark of it (/好吃)."""
 
 
 def join_quoted(text: str, clauses: Sequence[Clause]) -> list[Clause]:
@@ -57,6 +62,8 @@ LABEL_ENDS = frozenset(":：】|")
 """Marks behind a label (環境：)."""
 BRACKETS = re.compile("[(（][^()（）]{1,60}[)）]")
 """What stands in brackets, with them."""
+MEASURED = ("size", CONTEXT_ONLY)
+"""Categories of words that in brackets only say which size or kind was ordered."""
 
 
 def read_clauses(doc: Doc, rules: Compiled, refused: list[Refusal] | None = None) -> list[ReadClause]:
@@ -68,7 +75,10 @@ def read_clauses(doc: Doc, rules: Compiled, refused: list[Refusal] | None = None
     text, at = lower_case(doc.text), 0
     brackets, aside = [match.span() for match in BRACKETS.finditer(doc.text)], False
     starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
-    for clause in join_quoted(doc.text, doc.clauses):
+    clauses = doc.clauses
+    if rules.natural and _ADDRESS.search(text):  # its words part those around them
+        clauses = find_clauses(_ADDRESS.sub(lambda address: "，" * len(address[0]), text))
+    for clause in join_quoted(doc.text, clauses):
         at = bisect_left(starts, clause.start, at)
         stop = bisect_right(ends, clause.end, at)
         while at < stop:
@@ -109,9 +119,15 @@ def _make_clause(items: list[Constituent], written: str, text: str, clause: Clau
 
 
 def _is_aside(clause: Clause, items: Units, brackets: Sequence[tuple[int, int]]) -> bool:
-    """Whether a clause stands in brackets and judges nothing: it names nothing either (湯頭（紅湯）很濃)."""
+    """Whether a clause stands in brackets and judges nothing: it names nothing either (湯頭（紅湯）很濃).
+
+    A size alone is the size of what was ordered (（小）).
+    """
     at = bisect_right(brackets, (clause.start, 0)) - 1
-    return at >= 0 and clause.start < brackets[at][1] and all(item.phrase is None for item in items)
+    if at < 0 or clause.start >= brackets[at][1]:
+        return False
+    phrases = [item.phrase for item in items if item.phrase]
+    return not phrases or (clause.end - clause.start == 1 and phrases[0].entry.category.startswith(MEASURED))
 
 
 # ---- Codes and sizes

@@ -106,6 +106,8 @@ ENGINE_CLASSES: Mapping[str, str] = {
     "GATHERING": "sums a list up: 品質服務都好",
     "PARTED": "sums a list up over commas alone: 湯，麵都是涼的",
     "ABOVE_ALL": "opens a clause with what the opinion before it holds of above all: 都很好吃，尤其是湯",
+    "ADDING": "stands before what only goes into the thing that stays the topic: 加上緞帶點綴",
+    "ADDED": "says how much of it there is: 滿滿的亮片",
     "QUESTION": "is a character that ends a question",
     "ASKING": "stands in a question that really asks; others blame what they name: 湯都冷了？",
 }

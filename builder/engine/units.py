@@ -23,6 +23,7 @@ from builder.engine.symbols import (
     DE,
     DEG,
     IRREALIS,
+    JUDGING,
     NEG,
     NOUN,
     OPINION,
@@ -48,6 +49,8 @@ QUOTES = frozenset('「」『』“”"《》【】')
 """Marks around a name (推薦「牛肉麵」) that part no clause from what is said of it."""
 _LATIN = re.compile("[a-zß-öø-ɏ]{3,}")
 """Names in Latin letters that no lexicon holds (espresso)."""
+_LATIN_NAME = re.compile("[a-zß-öø-ɏ]++(?: [a-zß-öø-ɏ]++){1,3}+(?! ?[a-z0-9ß-öø-ɏ])")
+"""A name of several words in Latin letters (fish and chips), up to four: more are a sentence, a code has a number."""
 _ADVERBIAL = symbol_set("ADV DEG NEG COP")
 """Between a fault and what is said of it."""
 _TWO_ROLES = symbol_set("OPINION NEG POST")
@@ -118,8 +121,10 @@ class UnitReader:
             elif pos != "X" and (pieces := self._split(word)):
                 out += [Constituent(start + a, start + b, symbol, word[a:b], i) for a, b, symbol in pieces]
             else:
-                symbol = NOUN if pos == "X" and _LATIN.fullmatch(word) else SYMBOL_OF_TAG.get(pos, OTHER)
-                out.append(Constituent(start, end, symbol, word, i))
+                j = self._find_latin_name(text, tokens, i, stop)
+                name = j > i or (pos == "X" and _LATIN.fullmatch(word))
+                symbol, end = NOUN if name else SYMBOL_OF_TAG.get(pos, OTHER), tokens[j].end
+                out.append(Constituent(start, end, symbol, text[start:end], i))
             i = j + 1
         return self._settle_roles(out, refused)
 
@@ -156,6 +161,17 @@ class UnitReader:
         while j > i and text[start : tokens[j].end] not in self._symbols:
             j -= 1
         return j
+
+    def _find_latin_name(self, text: str, tokens: Sequence[Token], i: int, stop: int) -> int:
+        """The last token of the name of Latin words that token i begins (crème brûlée, fish and chips); i if none does.
+
+        No word behind the first judges or names something, the last one is in no lexicon, and no number follows.
+        """
+        name = _LATIN_NAME.match(text, tokens[i].start, tokens[stop - 1].end)
+        kinds = [self._symbols.get(word) for word in name[0].split(" ")[1:]] if name else []
+        if name is None or kinds[-1] or not JUDGING.isdisjoint(kinds):
+            return i
+        return next((j for j in range(i, stop) if tokens[j].end == name.end()), i)
 
     def _cut_behind_latin(self, text: str, tokens: Sequence[Token], start: int, j: int, stop: int) -> list[Constituent]:
         """CP 值高 is CP值 and 高: an entry that ends inside token j, and its known rest; nothing if there is none."""
@@ -232,9 +248,14 @@ class UnitReader:
         return ADV if symbol == POST and before != OPINION else symbol
 
     def _is_described(self, word: str, units: Units, i: int) -> bool:
-        """Whether word i is what an opinion is about: a fault, or one of JUDGED, only before an opinion (腥味很重)."""
-        behind = next((unit.symbol for unit in units[i + 1 :] if unit.symbol not in _ADVERBIAL), "")
-        return behind == OPINION or not (self._lexicon.role(word) == "fault" or self._words.holds("JUDGED", word))
+        """Whether word i of two roles is what an opinion is about: a fault (有腥味), and one of JUDGED, only if one
+        follows, over adverbs (腥味很重), or stands before 的 (很重的 腥味).
+        """
+        if self._lexicon.role(word) != "fault" and not self._words.holds("JUDGED", word):
+            return True
+        if i > 1 and units[i - 1].symbol == DE and units[i - 2].word in self._lexicon.context:
+            return True
+        return next((unit.symbol for unit in units[i + 1 :] if unit.symbol not in _ADVERBIAL), "") == OPINION
 
 
 def lower_case(text: str) -> str:
