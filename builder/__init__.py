@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from builder.api import BuilderError, BuildResult, Document, Extractor, Release, Triplet, build
 
-__version__ = "0.17.0"
+__version__ = "0.18.0"
 __all__ = ["BuildResult", "BuilderError", "Document", "Extractor", "Release", "Triplet", "__version__", "build"]
 
 
