@@ -318,14 +318,14 @@ def test_a_neutral_opinion_is_taken_by_answer_alone(tmp_path: Path) -> None:
     pack.mkdir()
     header = "kind,word,meaning,confidence,reviews,evidence,sentence,answer,role\n"
     (pack / "candidates.csv").write_text(
-        header + "opinion,斑駁,NEU,0.99,9,,,yes,\nopinion,走心,neu,0.99,9,,,,\nopinion,雅致,POS,0.99,9,,,,\n",
+        header + "opinion,斑駁,NEU,0.99,9,,,yes,\nopinion,走心,neu,0.99,9,,,,\nopinion,幽謐,POS,0.99,9,,,,\n",
         encoding="utf-8",
     )
     lines = command("accept", pack).splitlines()
     assert lines[0].endswith("0 aspects and 2 opinions of 3 proposals")
     assert lines[1] == "neutral: 斑駁; if one praises or blames, write POS or NEG into its meaning"
     valences = {word: entry.valence for word, entry in load_lexicon(domain=str(pack)).opinions.items()}
-    assert (valences["斑駁"], valences["雅致"]) == (5.0, 7.5)
+    assert (valences["斑駁"], valences["幽謐"]) == (5.0, 7.5)
 
 
 def test_a_class_of_ones_own_can_be_described_by_every_opinion(tmp_path: Path) -> None:
