@@ -66,7 +66,7 @@ _SHARED = frozenset(
 )
 
 _TELLING_IN_WORDS = frozenset("丰致钟几万面")
-"""Written in both, but not in words where a conversion changes them (丰富, 精致, 面很好吃; not 致詞)."""
+"""Both scripts write these; where a conversion changes one, the text is Simplified (丰富, 面很好吃; not 致詞)."""
 
 
 def tells_script(text: str) -> bool:

@@ -4,8 +4,8 @@ An annotation is a file of JSON lines, a review each: `id`, `text`, and all `tri
 `opinion`, `opinion_full` and `polarity`; or with `sha256` and spans in place of texts, which are then looked up in the
 CSV file `--texts`. Scores rules, and both together, on reviews that the reader has not seen, and says for each rule
 how often the triplets are right in which the reader finds no pair. `--fit` fits the weights of both and the curves of
-confidence, chooses the limit by cross-validation, and writes all that into the model's folder. Of two annotations of
-the same reviews each counts; a review is in one fold. What chose them is no test of them. With `--alone` the rules
+confidence, chooses the limit by cross-validation, and writes all that into the model's folder. Of several annotations
+of the same reviews each counts; a review is in one fold. What chose them is no test of them. With `--alone` the rules
 find nothing, so what is fitted and scored is the reader; MODEL is then a folder of its own.
 """
 
@@ -141,7 +141,7 @@ def place_core(start: int, full: str, core: str) -> tuple[Span, ...] | None:
 
 def place_triplet(text: str, label: Mapping[str, str]) -> Triplet | None:
     """The triplet where aspect and opinion stand nearest to each other, an aspect before its opinion preferred. Where
-    the longest forms overlap (冷掉 and 冷掉的炸物), a core takes the place of one.
+    the longest forms overlap (冷掉 and 冷掉的炸物), cores take the place of one or both.
     """
     forms = (dict.fromkeys((label[f"{name}_full"], label[name])) for name in ("aspect", "opinion"))
     return next(filter(None, (place_pair(text, *pair, label) for pair in itertools.product(*forms))), None)
