@@ -347,7 +347,7 @@ def make_expressions() -> None:
 
     def compile_at_once(self: rows.RuleRows, *given: Any) -> rows.Pattern:
         pattern = make_ready(self, *given)
-        assert pattern.expression.pattern == pattern.body
+        assert rows.compile_body(pattern.body).pattern == pattern.body
         return pattern
 
     rows.RuleRows.compile = compile_at_once  # type: ignore[method-assign]
