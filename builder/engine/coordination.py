@@ -77,10 +77,11 @@ class ListReader:
 
         尤其是湯很好喝 and 尤其是晚上 name none: a clause with a predicate of its own, or no thing in it.
         """
-        names = (
-            behind and self._words.holds("ABOVE_ALL", behind[0].word) and all(i.symbol in _NAMES for i in behind[1:])
-        )
-        if not names or any(item.symbol not in _ENDING for item in clause[at + 1 :]):
+        if not behind or not self._words.holds("ABOVE_ALL", behind[0].word):
+            return ()
+        if any(item.symbol not in _NAMES for item in behind[1:]):
+            return ()
+        if any(item.symbol not in _ENDING for item in clause[at + 1 :]):
             return ()
         return tuple([item for item in behind if item.term is not None and item.term.role in THINGS])
 

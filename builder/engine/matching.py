@@ -189,7 +189,9 @@ class Matcher:
         return (name for name in names if not made or name in self._of_neighbours)
 
     def find_denier(self, line: Line, first: int, k: int, taken: int) -> tuple[int, bool]:
-        """The unit from `taken` on that denies opinion k, else `first`, and whether it stays apart."""
+        """The unit, from `taken` on, by which a rule denies opinion k, and whether it stays apart; where none does,
+        `first`, at which the opinion's phrase begins.
+        """
         if not any(unit.symbol == NEG for unit in line.units[taken:first]):
             return first, False
         state = _describe_units(line.units[first:k])

@@ -99,7 +99,9 @@ class UnitReader:
     def read(
         self, text: str, tokens: Sequence[Token], place: tuple[int, int], refused: list[Refusal] | None = None
     ) -> list[Constituent]:
-        """Units of the tokens of a place [first, stop) in one clause; `text` is in lower case."""
+        """Units of the tokens of a place [first, stop) in one clause; `text` is in lower case where that keeps its
+        length. What a rule takes for another kind of unit is added to `refused`.
+        """
         i, stop = place
         out: list[Constituent] = []
         known, reach = self._symbols, self._reach
@@ -200,7 +202,9 @@ class UnitReader:
         return units
 
     def _take_apart(self, unit: Constituent, reading: UnitReading) -> list[Constituent]:
-        """人很多 as 人, 很 and 多, 料多實在 as 料, 多 and 實在; nothing where a word does not fall apart."""
+        """人很多 as 人, 很 and 多, 料多實在 as 料, 多 and 實在: each part of the kind that it is by itself, or a degree
+        word before another one. Nothing where a word does not fall apart.
+        """
         opinions, heads = self._lexicon.opinions, reading.heads
         parts = reading.apart.get(unit.word, ())
         if heads and not parts:

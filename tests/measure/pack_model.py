@@ -144,11 +144,12 @@ def place_triplet(text: str, label: Mapping[str, str]) -> Triplet | None:
     the longest forms overlap (冷掉 and 冷掉的炸物), cores take the place of one or both.
     """
     forms = (dict.fromkeys((label[f"{name}_full"], label[name])) for name in ("aspect", "opinion"))
-    return next(filter(None, (place_pair(text, *pair, label) for pair in itertools.product(*forms))), None)
+    placed = (place_pair(text, *pair, label) for pair in itertools.product(*forms))
+    return next((triplet for triplet in placed if triplet is not None), None)
 
 
 def place_pair(text: str, aspect_full: str, opinion_full: str, label: Mapping[str, str]) -> Triplet | None:
-    """The same with these as the longest forms."""
+    """The same with these as longest forms; None if the text lacks one, they overlap, or a core is no part of one."""
     places = []
     for at, other in itertools.product(find_all(text, aspect_full), find_all(text, opinion_full)):
         before, behind = other - at - len(aspect_full), at - other - len(opinion_full)
